@@ -38,7 +38,7 @@ class OwnedLines(Resource[Found | None]):
         """The absolute path of the file."""
 
     @abstractmethod
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that ``lines`` need, in words; none if they are as desired."""
 
     @abstractmethod
@@ -74,9 +74,9 @@ class OwnedLines(Resource[Found | None]):
 
     def plan(self, state: Found | None, *, refresh: bool) -> Plan:  # noqa: ARG002  a line has nothing to refresh
         """One edit of the file."""
-        if not (faults := self.faults(state.lines if state else [])):
+        if not (differences := self.differences(state.lines if state else [])):
             return ()
-        words = " and ".join(faults)
+        words = " and ".join(differences)
         diff = partial(shared_lines.diff, self.file_path, [self.changed])
         return (Action(f"Would have {words}", words, partial(self._edit, [self]), diff, is_proof=True),)
 

@@ -67,7 +67,7 @@ async def _probe(check: HealthCheck) -> HealthResult:
     return HealthResult(HealthStatus.UNKNOWN, problem)
 
 
-class Verdict(NamedTuple):
+class CheckResult(NamedTuple):
     """What a check found and did. ``actions`` and ``diffs`` are text for people to read.
 
     ``declined`` is the reason why this resource is not managed on this host; None if it is managed.
@@ -90,8 +90,8 @@ class Verdict(NamedTuple):
     """What blocks the resource and is no resource, as in a `ResourceError`."""
 
     @classmethod
-    def failed(cls, error: ResourceError, actions: tuple[str, ...] = ()) -> Verdict:
-        """The verdict for a check that ended with ``error``."""
+    def failed(cls, error: ResourceError, actions: tuple[str, ...] = ()) -> CheckResult:
+        """The result for a check that ended with ``error``."""
         return cls(
             Outcome.FAILED,
             actions,
@@ -106,7 +106,7 @@ class Verdict(NamedTuple):
 Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
 """Replaces `perform`: applies the plan of a resource, and adds to the list what was done."""
 
-AS_DESIRED = Verdict(Outcome.OK)
+AS_DESIRED = CheckResult(Outcome.OK)
 MOST_PLANS = 5
 """How many different plans one check carries out while other programs keep changing the resource."""
 
@@ -123,75 +123,75 @@ def check(
     diff: bool,
     before_apply: BeforeApply,
     apply: Apply | None = None,
-) -> Coroutine[Any, Any, Verdict]:
+) -> Coroutine[Any, Any, CheckResult]:
     """Bring ``resource`` to its desired state, or with ``noop`` describe what that would take.
 
-    ``apply`` replaces `perform`. Errors of the host or of the kind are not raised: they give a FAILED verdict. Only
+    ``apply`` replaces `perform`. Errors of the host or of the kind are not raised: they give a FAILED result. Only
     trio's Cancelled is raised.
     """
     how = (noop, diff, before_apply, apply)
     if resource.meta.timeout is None:
-        return _verdict(resource, refresh, how, [])
-    return _verdict_in_time(resource, resource.meta.timeout, refresh, how)
+        return _checked(resource, refresh, how, [])
+    return _checked_in_time(resource, resource.meta.timeout, refresh, how)
 
 
 _How = tuple[bool, bool, BeforeApply, Apply | None]
 """The arguments of `check` that matter once there is a plan: ``noop``, ``diff``, ``before_apply`` and ``apply``."""
 
 
-async def _verdict_in_time(resource: Resource, seconds: float, refresh: bool, how: _How) -> Verdict:
+async def _checked_in_time(resource: Resource, seconds: float, refresh: bool, how: _How) -> CheckResult:
     done: list[str] = []
     try:
         with trio.fail_after(seconds):
-            return await _verdict(resource, refresh, how, done)
+            return await _checked(resource, refresh, how, done)
     except trio.TooSlowError:
         error = f"the check took longer than its timeout of {seconds:g} s"
-        return Verdict(Outcome.FAILED, tuple(done), error=error, code="R0503")
+        return CheckResult(Outcome.FAILED, tuple(done), error=error, code="R0503")
 
 
-async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]) -> Verdict:
+async def _checked(resource: Resource, refresh: bool, how: _How, done: list[str]) -> CheckResult:
     try:
         state = await resource.observe()
         if not (plan := resource.plan(state, refresh=refresh)):
             return AS_DESIRED
         return await _carried_out(resource, state, plan, how, done)
     except ResourceError as failure:
-        return Verdict.failed(failure, tuple(done))
+        return CheckResult.failed(failure, tuple(done))
     except OSError as failure:
         error, hint, code = _os_error_text(failure), None, "R0502"
     except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint, code = "this is a bug in the kind; please report it", "R0506"
-    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, code=code)
+    return CheckResult(Outcome.FAILED, tuple(done), error=error, hint=hint, code=code)
 
 
-async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
-    """Carry out ``plan``, or with ``noop`` only describe it, and return the verdict. Adds to ``done`` what was done."""
+async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> CheckResult:
+    """Carry out ``plan``, or with ``noop`` only describe it, and return the result. Adds to ``done`` what was done."""
     noop, diff, before_apply, apply = how
     seen = [await action.diff() for action in plan if action.diff is not None] if diff else []
     await before_apply(state)
     if noop:
         would = tuple([await action.planned() for action in plan])
-        return Verdict(Outcome.WOULD_CHANGE, would, await _texts(resource, seen))
+        return CheckResult(Outcome.WOULD_CHANGE, would, await _texts(resource, seen))
     left, tried = await _carry_out(resource, plan, apply, done)
     return _judged(left, tried, tuple(done), await _texts(resource, seen) if seen else ())
 
 
-async def examined(resource: Resource, verdict: Verdict) -> Verdict:
-    """``verdict`` with the results of the health checks of ``resource``. Any bad result makes the verdict a failure.
+async def examined(resource: Resource, result: CheckResult) -> CheckResult:
+    """``result`` with the results of the health checks of ``resource``. Any bad result makes the result a failure.
 
     Health checks also run when the check failed, but not when a change was only planned: that would test a state which
     is about to be replaced. Raises nothing except trio's Cancelled.
     """
-    if verdict.outcome is Outcome.WOULD_CHANGE:
-        return verdict
+    if result.outcome is Outcome.WOULD_CHANGE:
+        return result
     health = await examine(resource)
     problem = complaint(health)
     if problem is None:
-        return verdict._replace(health=health)
-    outcome = Outcome.FAILED if verdict.outcome is Outcome.FAILED else Outcome.UNHEALTHY
-    error = problem if verdict.error is None else f"{verdict.error}\n{problem}"
-    return verdict._replace(outcome=outcome, error=error, health=health, code=verdict.code or "R0507")
+        return result._replace(health=health)
+    outcome = Outcome.FAILED if result.outcome is Outcome.FAILED else Outcome.UNHEALTHY
+    error = problem if result.error is None else f"{result.error}\n{problem}"
+    return result._replace(outcome=outcome, error=error, health=health, code=result.code or "R0507")
 
 
 def inspected_paths(resource: Resource) -> Iterator[str]:
@@ -242,21 +242,21 @@ async def _read_back(resource: Resource, unsure: list[Action]) -> None:
         action.is_proof = action not in still_due
 
 
-def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> Verdict:
-    """The verdict when ``left`` is still to do after ``tried`` was carried out.
+def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> CheckResult:
+    """The result when ``left`` is still to do after ``tried`` was carried out.
 
     If every action left was proved to have taken effect, or was never tried, something else has changed the resource
     since.
     """
     if not left:
-        return Verdict(Outcome.CHANGED, done, diffs)
+        return CheckResult(Outcome.CHANGED, done, diffs)
     wanted = "; ".join(action.would for action in left)
     proved = [action for action in tried if action.is_proof]
     if all(action in proved or action not in tried for action in left):
-        return Verdict(Outcome.CHANGED, done, diffs, drifted_again=wanted)
+        return CheckResult(Outcome.CHANGED, done, diffs, drifted_again=wanted)
     text = f"the desired state was not reached; checked again: {wanted}"
     hint = "something else may be changing it at the same time"
-    return Verdict(Outcome.FAILED, done, diffs, text, hint, code="R0504")
+    return CheckResult(Outcome.FAILED, done, diffs, text, hint, code="R0504")
 
 
 async def _texts(resource: Resource, diffs: Sequence[Diff]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
-from reactor.engine.check import Verdict
+from reactor.engine.check import CheckResult
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import CAUSE_SETS, Cause
@@ -41,15 +41,15 @@ class Repairs:
         """Whether ``vertex`` has not been repaired since it was last healthy."""
         return not self._made[vertex]
 
-    def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """``verdict`` after the health checks; CRITICAL if the next check should be a repair."""
-        if verdict.outcome is Outcome.UNHEALTHY and wanted(resource, verdict):
+    def judged(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult:
+        """``result`` after the health checks; CRITICAL if the next check should be a repair."""
+        if result.outcome is Outcome.UNHEALTHY and wanted(resource, result):
             if self._made[vertex] < MOST_REPAIRS:
-                return verdict._replace(outcome=Outcome.CRITICAL)
-            return verdict._replace(hint=_GAVE_UP)
-        if verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+                return result._replace(outcome=Outcome.CRITICAL)
+            return result._replace(hint=_GAVE_UP)
+        if result.outcome in (Outcome.OK, Outcome.CHANGED):
             self.forget([vertex])
-        return verdict
+        return result
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Reset the counts: ``vertices`` are healthy, or have left the graph."""
@@ -57,9 +57,9 @@ class Repairs:
             self._made.pop(vertex, None)
 
 
-def wanted(resource: Resource, verdict: Verdict) -> set[str]:
+def wanted(resource: Resource, result: CheckResult) -> set[str]:
     """What the critical health checks ask for: ``check`` the resource, ``refresh`` it, or nothing."""
-    both = zip(resource.health_checks, verdict.health, strict=True)
+    both = zip(resource.health_checks, result.health, strict=True)
     asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
     return asked - {"none"}
 
@@ -110,27 +110,27 @@ class CheckCompletion:
         self,
         vertex: int,
         resource: Resource,
-        verdict: Verdict,
+        result: CheckResult,
         *,
         causes: Cause,
         reported: Cause,
         started: float,
         run_store: RunStore | None,
     ) -> float:
-        """Record that the check of ``vertex`` ended with ``verdict``. Return the time at which it ended.
+        """Record that the check of ``vertex`` ended with ``result``. Return the time at which it ended.
 
         The check ran for ``causes``; events name ``reported``. ``run_store`` is None when nothing is stored.
         """
-        if verdict.drifted_again is not None or self._flap_detector.again:
-            verdict = self._limited(vertex, verdict)
+        if result.drifted_again is not None or self._flap_detector.again:
+            result = self._limited(vertex, result)
         now = self._dispatcher.clock.current_time()
-        retry_in = self._schedule(vertex, verdict, causes, started, now)
-        if run_store is not None and verdict.outcome in _APPLIED:
+        retry_in = self._schedule(vertex, result, causes, started, now)
+        if run_store is not None and result.outcome in _APPLIED:
             run_store.applied(resource)
             if int(causes) & _REFRESH:
                 run_store.refreshed(resource.ref)
-        self._recorder.checked(vertex, reported, verdict, now - started, retry_in)
-        if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
+        self._recorder.checked(vertex, reported, result, now - started, retry_in)
+        if self._reversals.pending and result.outcome in (_OK, _CHANGED):
             self._retire_undone(vertex, resource)
         self._dispatcher.report_transitions(vertex)
         return now
@@ -168,49 +168,49 @@ class CheckCompletion:
         """``vertices`` have left the graph; other resources may get their numbers."""
         self._flap_detector.forget(vertices)
 
-    def _limited(self, vertex: int, verdict: Verdict) -> Verdict:
-        """``verdict``, or a failure if a one-shot run would otherwise repair the same drift for ever."""
-        if verdict.drifted_again is None:
+    def _limited(self, vertex: int, result: CheckResult) -> CheckResult:
+        """``result``, or a failure if a one-shot run would otherwise repair the same drift for ever."""
+        if result.drifted_again is None:
             self._flap_detector.stayed_ok(vertex)
-            return verdict
+            return result
         times = self._flap_detector.drifted_again(vertex)
         if not self._is_one_shot or times < _MOST_ROUNDS:
-            return verdict
-        error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
-        return verdict._replace(
+            return result
+        error = f"repaired {times} times, and changed again by something else: {result.drifted_again}"
+        return result._replace(
             outcome=_FAILED, error=error, hint=_FLAPPING_HINT, code="R0504", missing=None, drifted_again=None
         )
 
     def _schedule(
-        self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
+        self, vertex: int, result: CheckResult, causes: Cause, started: float, now: float
     ) -> float | None:
         """Report to the scheduler how the check ended. Return the seconds until the retry, or None if there is none."""
-        if verdict.outcome is _CHANGED:
+        if result.outcome is _CHANGED:
             self.last_change = now
-            if int(causes) & _DRIFT or verdict.drifted_again is not None:
-                self._notice_flapping(vertex, verdict, started, now)
-        if self._is_one_shot and verdict.outcome is not _OK:
+            if int(causes) & _DRIFT or result.drifted_again is not None:
+                self._notice_flapping(vertex, result, started, now)
+        if self._is_one_shot and result.outcome is not _OK:
             self._follow_up_checks.ends(vertex)
-        retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
-        if verdict.drifted_again is not None:
+        retry_in = self._scheduler.finished(vertex, result.outcome, now)
+        if result.drifted_again is not None:
             self._dispatcher.mark(vertex, Cause.DRIFT)
         if self._batch_applier.open:
             self._batch_applier.on_member_change()
-        if self._is_one_shot and verdict.outcome is Outcome.CRITICAL:
-            self._repair_once(vertex, verdict)
+        if self._is_one_shot and result.outcome is Outcome.CRITICAL:
+            self._repair_once(vertex, result)
         return retry_in
 
-    def _repair_once(self, vertex: int, verdict: Verdict) -> None:
+    def _repair_once(self, vertex: int, result: CheckResult) -> None:
         """In a one-shot run, refresh a critical vertex once, unless this run has just changed it."""
         resource = self._vertex_table.resources[vertex]
-        if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
+        if "refresh" in wanted(resource, result) and not result.actions and self._repairs.is_first(vertex):
             self._dispatcher.mark(vertex, Cause.HEALTH)
 
-    def _notice_flapping(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
+    def _notice_flapping(self, vertex: int, result: CheckResult, started: float, now: float) -> None:
         took = now - started
         if self._vertex_table.resources[vertex].meta.poll is not None:
             took = 0.0  # a polled resource may regularly need long repairs: that is not flapping
-        if (flap := self._flap_detector.repaired(vertex, verdict.actions, took, now)) is None:
+        if (flap := self._flap_detector.repaired(vertex, result.actions, took, now)) is None:
             return
         self._scheduler.delay_queue.pace(vertex, now + flap.wait)
         if flap.actions is not None:

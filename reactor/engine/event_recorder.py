@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
 from reactor.engine.blocking import Blocking, Known
-from reactor.engine.check import Verdict
+from reactor.engine.check import CheckResult
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -122,26 +122,26 @@ class EventRecorder:
         self._emit = emit
 
     def checked(
-        self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
+        self, vertex: int, causes: Cause, check_result: CheckResult, duration: float, retry_in: float | None
     ) -> None:
         """Emit the result of a check, and record it."""
         if vertex not in self._vertex_table.present:
             return
-        if verdict.waits_for is not None:
-            self._waits(vertex, verdict.waits_for, verdict.error)
+        if check_result.waits_for is not None:
+            self._waits(vertex, check_result.waits_for, check_result.error)
             return
         if self._results.waits.pop(vertex, None) is not None:
             self._emit(Unblocked(time.time(), self._vertex_table.refs[vertex]))
-        if verdict.declined is not None:
-            self._declined(vertex, verdict.declined)
+        if check_result.declined is not None:
+            self._declined(vertex, check_result.declined)
             return
-        result = _RESULTS[verdict.outcome]
+        result = _RESULTS[check_result.outcome]
         self._results.record(vertex, result)
         now, ref = time.time(), self._vertex_table.refs[vertex]
         self._emit(
             Checked(
                 now, ref, result, causes, duration,
-                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health, verdict.code,
+                check_result.actions, check_result.diffs, check_result.error, check_result.hint, retry_in, check_result.health, check_result.code,
             )
         )  # fmt: skip
         if result is _CHANGED and causes is Cause.AUDIT:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from reactor.engine.admission import is_shared
-from reactor.engine.check import Verdict, check
+from reactor.engine.check import CheckResult, check
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
@@ -33,8 +33,8 @@ class FinalCheck:
         self._results = results
         self._changers: dict[str, set[int]] = {}
         self.is_under_way = False
-        self.found: dict[int, Verdict] = {}
-        """The verdicts on the vertices that are no longer as desired."""
+        self.found: dict[int, CheckResult] = {}
+        """The results on the vertices that are no longer as desired."""
 
     @property
     def is_due(self) -> bool:
@@ -56,9 +56,9 @@ class FinalCheck:
         changers, self._changers = self._changers, {}
         self.is_under_way = True
         for vertex, resource in self._settled(changers, blocked):
-            verdict = await check(resource, refresh=False, noop=True, diff=False, before_apply=_never)
-            if verdict.outcome is not Outcome.OK:
-                self.found[vertex] = self._undone(verdict, changers[resource.kind] - {vertex})
+            result = await check(resource, refresh=False, noop=True, diff=False, before_apply=_never)
+            if result.outcome is not Outcome.OK:
+                self.found[vertex] = self._undone(result, changers[resource.kind] - {vertex})
         self.is_under_way = False
         return list(self.found)
 
@@ -76,12 +76,12 @@ class FinalCheck:
             if is_judged and self._results.result(vertex, blocked) in (Result.OK, Result.CHANGED):
                 yield vertex, resource
 
-    def _undone(self, verdict: Verdict, changers: Collection[int]) -> Verdict:
+    def _undone(self, result: CheckResult, changers: Collection[int]) -> CheckResult:
         names = [self._vertex_table.refs[vertex] for vertex in sorted(changers)]
         more = ", ..." if len(names) > _NAMED else ""
         since = f", since {', '.join(names[:_NAMED])}{more} was changed" if names else ""
-        left = verdict.error or "; ".join(verdict.actions)
-        return Verdict(
+        left = result.error or "; ".join(result.actions)
+        return CheckResult(
             Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT, code="R0504"
         )
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Final, Protocol
 
-from reactor.engine.check import Verdict
+from reactor.engine.check import CheckResult
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause
 from reactor.engine.outcome import Outcome
@@ -73,25 +73,25 @@ class ManifestFollower:
         """A check is about to change something."""
         self._is_touched = True
 
-    async def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """The verdict of a check that changed something, or would.
+    async def judged(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult:
+        """The result of a check that changed something, or would.
 
         If it made the manifest invalid, this is a failure.
         """
         if (origin := self.origin) is None:
-            return verdict
+            return result
         relations = resource.relations()
         if not origin.concerns((*relations.provides, *relations.removes)):
-            return verdict
-        if verdict.outcome is Outcome.WOULD_CHANGE:
-            return verdict._replace(actions=(*verdict.actions, _FORETOLD))
+            return result
+        if result.outcome is Outcome.WOULD_CHANGE:
+            return result._replace(actions=(*result.actions, _FORETOLD))
         files = await origin.changed()
         if not files or await self._renewed(files):
-            return verdict
+            return result
         self._writers.add(vertex)
         text, hint = self._refusal()
         error = f"{text}: {', '.join(sorted(files))}"
-        return verdict._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
+        return result._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def take(self) -> bool:
         """When nothing is left to do, reload the manifest if it has changed.

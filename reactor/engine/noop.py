@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from reactor.engine.check import Verdict
+from reactor.engine.check import CheckResult
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.later_providers import LaterProviders, concerns
@@ -53,25 +53,25 @@ class NoopJudge:
             if error.missing is None or not self._would_come(error.missing):
                 raise
 
-    def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
+    def downgrade(self, vertex: int, result: CheckResult) -> CheckResult:
         """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.
 
         A vertex that comes earlier only in the order of the manifest may also provide what is missing.
         """
         if self._vertex_table.resources[vertex].declared.members:  # its members failed
-            return verdict
-        if verdict.missing is None:
+            return result
+        if result.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
         else:
-            up = self._bringer(vertex, verdict.missing)
+            up = self._bringer(vertex, result.missing)
             up = self._later_providers.get(vertex) if up is None else up
         if up is None:
-            if verdict.missing is not None:
-                self.missed[vertex] = verdict.missing
-            return verdict
-        reason = str(verdict.error).partition("\n")[0]  # the output of a program follows in further lines
+            if result.missing is not None:
+                self.missed[vertex] = result.missing
+            return result
+        reason = str(result.error).partition("\n")[0]  # the output of a program follows in further lines
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({reason})"
-        return Verdict(Outcome.WOULD_CHANGE, (text,))
+        return CheckResult(Outcome.WOULD_CHANGE, (text,))
 
     def take_provided_later(self) -> list[int]:
         """The failed vertices that miss something which another vertex, earlier or later, would provide.
@@ -91,19 +91,17 @@ class NoopJudge:
         self._later_providers |= found
         return sorted(found)
 
-    def with_consequences(self, vertex: int, verdict: Verdict) -> Verdict:
-        """``verdict``, plus what a real run would do to ``vertex`` as a consequence of earlier changes."""
+    def with_consequences(self, vertex: int, result: CheckResult) -> CheckResult:
+        """``result``, plus what a real run would do to ``vertex`` as a consequence of earlier changes."""
         resource = self._vertex_table.resources[vertex]
-        if type(resource).consequences is Resource.consequences or verdict.declined is not None:
-            return verdict
+        if type(resource).consequences is Resource.consequences or result.declined is not None:
+            return result
         sentences = [
-            each
-            for each in resource.consequences(self._changed_before(vertex))
-            if each not in verdict.actions
+            each for each in resource.consequences(self._changed_before(vertex)) if each not in result.actions
         ]
         if not sentences:
-            return verdict
-        return verdict._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *verdict.actions))
+            return result
+        return result._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *result.actions))
 
     def _changed_before(self, vertex: int) -> frozenset[str]:
         """The paths and accounts that the required vertices provide or remove, if a real run would change them."""

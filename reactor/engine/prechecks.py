@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from reactor.engine.blocking import Blocking
-from reactor.engine.check import AS_DESIRED, Verdict
+from reactor.engine.check import AS_DESIRED, CheckResult
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
@@ -62,8 +62,10 @@ class Prechecks:
         self.has_consumers, self.has_composites = bool(self._consumers), bool(self._composites)
         return self._composites
 
-    async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
-        """The verdict if no check is needed; None if the resource of ``vertex`` must be checked as it is now."""
+    async def result(
+        self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool
+    ) -> CheckResult | None:
+        """The result if no check is needed; None if the resource of ``vertex`` must be checked as it is now."""
         resource = self._vertex_table.resources[vertex]
         if resource.declared.members:
             return self._judge(resource, blocking, refresh=refresh, noop=noop)
@@ -80,15 +82,15 @@ class Prechecks:
             ):  # a reload may have happened meanwhile
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
-            return Verdict.failed(error)
+            return CheckResult.failed(error)
         except OSError as error:
-            return Verdict(
+            return CheckResult(
                 Outcome.FAILED, error=f"its values can't be evaluated: {error.strerror}", code="R0502"
             )
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)
-        return None if reason is None else Verdict(Outcome.OK, declined=reason)
+        return None if reason is None else CheckResult(Outcome.OK, declined=reason)
 
     def _settled(
         self, deferred: Deferred, resource: Resource, *, briefly: bool
@@ -138,7 +140,7 @@ class Prechecks:
         except TooLongError:
             return None
 
-    def _judge(self, resource: Resource, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict:
+    def _judge(self, resource: Resource, blocking: Blocking, *, refresh: bool, noop: bool) -> CheckResult:
         members = [self._vertex_table.number(ref) for ref in resource.declared.members]
         results = {vertex: self._results.result(vertex, blocking.blocked) for vertex in members}
         if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
@@ -146,17 +148,17 @@ class Prechecks:
             names = [self._vertex_table.refs[vertex] for vertex in bad[:_NAMED]]
             waits = [self._results.waits[each] for each in bad if each in self._results.waits]
             if waits and all(results[each] is Result.BLOCKED for each in bad):
-                return Verdict(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
+                return CheckResult(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
             more = ", ..." if len(bad) > _NAMED else ""
-            return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
+            return CheckResult(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
         if Result.WOULD_CHANGE in results.values():
-            return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
+            return CheckResult(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh and noop:
-            return Verdict(
+            return CheckResult(
                 Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
             )
         if refresh:
-            return Verdict(Outcome.CHANGED, ("resources of the child manifest changed",))
+            return CheckResult(Outcome.CHANGED, ("resources of the child manifest changed",))
         return AS_DESIRED
 
     def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:

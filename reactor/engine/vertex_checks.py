@@ -11,7 +11,7 @@ import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.batch_settling import BatchSettling
-from reactor.engine.check import AS_DESIRED, Verdict, check, examined, inspected_paths
+from reactor.engine.check import AS_DESIRED, CheckResult, check, examined, inspected_paths
 from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
@@ -43,7 +43,7 @@ _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 
 
 class VertexChecks:
-    """Checks the vertices that the workers take, and hands the verdicts to `CheckCompletion`."""
+    """Checks the vertices that the workers take, and hands the results to `CheckCompletion`."""
 
     def __init__(
         self,
@@ -113,42 +113,42 @@ class VertexChecks:
         if declared.deferred is None and not declared.members and not self.fragile.by_point:
             if self._is_one_shot:
                 self.follow_up_checks.reads(vertex)
-            verdict = await self._verdict(vertex, resource, bits, noop, monitor_only)
+            result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
-            verdict = await self._careful_verdict(vertex, resource, bits, noop, monitor_only)
+            result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
         if noop:
-            verdict = self._noop_verdict(vertex, verdict, monitor_only)
+            result = self._noop_result(vertex, result, monitor_only)
         if resource.has_moving_watches:
             self.follow_watches(vertex, resource)
         reported = causes
-        if verdict.outcome is not _OK:
-            if (found := await self._followed(vertex, resource, verdict)) is None:
+        if result.outcome is not _OK:
+            if (found := await self._followed(vertex, resource, result)) is None:
                 self.completion.cancelled(vertex)
                 return trio.current_time()
-            verdict, reported = found, await self._reported(causes, resource)
+            result, reported = found, await self._reported(causes, resource)
         if self._permits and vertex in self._permits:
-            self.slots.ended(vertex, verdict.outcome)
+            self.slots.ended(vertex, result.outcome)
         return self.completion.complete(
-            vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
+            vertex, resource, result, causes=causes, reported=reported, started=started, run_store=run_store
         )
 
-    def _noop_verdict(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
-        """The verdict of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""
-        if verdict.outcome in (_FAILED, *_UNWELL):
-            return self._noop_judge.downgrade(vertex, verdict)
-        return verdict if monitor_only else self._noop_judge.with_consequences(vertex, verdict)
+    def _noop_result(self, vertex: int, result: CheckResult, monitor_only: bool) -> CheckResult:
+        """The result of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""
+        if result.outcome in (_FAILED, *_UNWELL):
+            return self._noop_judge.downgrade(vertex, result)
+        return result if monitor_only else self._noop_judge.with_consequences(vertex, result)
 
-    async def _careful_verdict(
+    async def _check_carefully(
         self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool
-    ) -> Verdict:
-        """As `_verdict`, but for mounts that may not answer, and resources with deferred values or members."""
+    ) -> CheckResult:
+        """As `_check`, but for mounts that may not answer, and resources with deferred values or members."""
         if not monitor_only and (failure := await self._mount_failure(inspected_paths(resource))):
-            return Verdict.failed(failure)
+            return CheckResult.failed(failure)
         if self._is_one_shot and not monitor_only:
             self.follow_up_checks.reads(vertex)
         if resource.declared.deferred is None and not resource.declared.members:
-            return await self._verdict(vertex, resource, bits, noop, monitor_only)
-        return await self._prechecked_verdict(vertex, bits, noop, monitor_only)
+            return await self._check(vertex, resource, bits, noop, monitor_only)
+        return await self._check_prechecked(vertex, bits, noop, monitor_only)
 
     async def _mount_failure(self, paths: Iterable[str]) -> ResourceError | None:
         """The error of a mount above one of ``paths`` that does not answer, or None."""
@@ -166,16 +166,16 @@ class VertexChecks:
             return causes
         return reported_causes(causes, resource, self._run_store.cause_of)
 
-    async def _verdict(
+    async def _check(
         self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool
-    ) -> Verdict:
+    ) -> CheckResult:
         if (undone := self.follow_up_checks.final_check.found.pop(vertex, None)) is not None:
             return undone
-        verdict, check_only, refresh = AS_DESIRED, noop or monitor_only, bool(bits & _REFRESH)
+        result, check_only, refresh = AS_DESIRED, noop or monitor_only, bool(bits & _REFRESH)
         if not check_only and bits & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
-            verdict = await check(
+            result = await check(
                 resource,
                 refresh=refresh,
                 noop=noop,
@@ -183,18 +183,18 @@ class VertexChecks:
                 before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._batch_applier.apply, vertex) if vertex in self._batches else None,
             )
-            if verdict.outcome is _FAILED and not verdict.actions:
+            if result.outcome is _FAILED and not result.actions:
                 if vertex in self.slots.wanted:
-                    return verdict
+                    return result
                 if (refused := self._refused(vertex)) is not None:
-                    verdict = Verdict.failed(refused)
+                    result = CheckResult.failed(refused)
         if resource.health_checks:
-            verdict = await self._examined(vertex, resource, verdict)
+            result = await self._examined(vertex, resource, result)
             if not check_only:
-                verdict = self._repairs.judged(vertex, resource, verdict)
-        if self._prechecks.has_consumers and verdict.outcome in (_OK, _CHANGED):
-            return await self._published(resource, verdict)
-        return verdict
+                result = self._repairs.judged(vertex, resource, result)
+        if self._prechecks.has_consumers and result.outcome in (_OK, _CHANGED):
+            return await self._published(resource, result)
+        return result
 
     def _refused(self, vertex: int) -> ResourceError | None:
         """The error if another resource manages the files of ``vertex`` by another path, or None."""
@@ -211,27 +211,27 @@ class VertexChecks:
             self.slots.require(vertex, limits.slot, noop=noop)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
 
-    async def _prechecked_verdict(self, vertex: int, bits: int, noop: bool, monitor_only: bool) -> Verdict:
-        """As `_verdict`, for a resource with deferred values or members."""
-        verdict = await self._prechecks.verdict(
+    async def _check_prechecked(self, vertex: int, bits: int, noop: bool, monitor_only: bool) -> CheckResult:
+        """As `_check`, for a resource with deferred values or members."""
+        result = await self._prechecks.result(
             vertex, self._scheduler.blocking, refresh=bool(bits & _REFRESH), noop=noop
         )
         # If the watches have just changed, the vertex is held, and its check is cancelled here.
         await trio.lowlevel.checkpoint()
-        self._owners.decide(vertex, is_managed=verdict is None)
-        if verdict is None:
+        self._owners.decide(vertex, is_managed=result is None)
+        if result is None:
             resource = self._vertex_table.resources[vertex]
-            return await self._verdict(vertex, resource, bits, noop, monitor_only)
-        if verdict.outcome is Outcome.CHANGED:
+            return await self._check(vertex, resource, bits, noop, monitor_only)
+        if result.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._vertex_table.resources[vertex]
         if resource.declared.members and resource.health_checks:
-            verdict = await self._examined(vertex, resource, verdict)
+            result = await self._examined(vertex, resource, result)
             if not (noop or monitor_only):
-                self._repair_members(vertex, resource, verdict)
-        if resource.declared.members and self._prechecks.has_consumers and verdict.outcome in _KNOWN:
-            return await self._published(resource, verdict)
-        return verdict
+                self._repair_members(vertex, resource, result)
+        if resource.declared.members and self._prechecks.has_consumers and result.outcome in _KNOWN:
+            return await self._published(resource, result)
+        return result
 
     async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:
         """Begin a repair of ``resource`` unless it is healthy again; return whether the repair is a refresh."""
@@ -243,80 +243,80 @@ class VertexChecks:
             resource.run_again()
         return "refresh" in asked
 
-    def _repair_members(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
+    def _repair_members(self, vertex: int, resource: Resource, result: CheckResult) -> None:
         """Repair a composite by checking its members. A one-shot run does nothing: it has just checked them."""
-        verdict = self._repairs.judged(vertex, resource, verdict)
-        if verdict.outcome is Outcome.CRITICAL and not self._is_one_shot:
+        result = self._repairs.judged(vertex, resource, result)
+        if result.outcome is Outcome.CRITICAL and not self._is_one_shot:
             self._repairs.begins(vertex)
             for ref in resource.declared.members:
                 self._dispatcher.mark(self._vertex_table.number(ref), Cause.HEALTH)
 
-    async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
-        """The verdict, after loading a manifest that this check has changed or found; None to check once more.
+    async def _followed(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult | None:
+        """The result, after loading a manifest that this check has changed or found; None to check once more.
 
         The next check of a vertex without its slot starts when it has one.
         """
         if vertex in self.slots.wanted:
             self.slots.wait(vertex)
             return None
-        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
-            return await self._renewed(resource, verdict)
+        if result.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
+            return await self._renewed(resource, result)
         if (deferred := resource.declared.deferred) is not None and deferred.must_reload:
-            return await self._reloaded(deferred, verdict)
-        if verdict.outcome in _DIFFERS and self.manifest_follower.origin is not None:
-            return await self.manifest_follower.judged(vertex, resource, verdict)
-        return verdict
+            return await self._reloaded(deferred, result)
+        if result.outcome in _DIFFERS and self.manifest_follower.origin is not None:
+            return await self.manifest_follower.judged(vertex, resource, result)
+        return result
 
-    async def _examined(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """``verdict`` with the health of ``resource``. Health checks use no job, so slow ones do not delay repairs."""
+    async def _examined(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult:
+        """``result`` with the health of ``resource``. Health checks use no job, so slow ones do not delay repairs."""
         self._dispatcher.release_job(vertex)
         async with self._health_limiter:
-            return await examined(resource, verdict)
+            return await examined(resource, result)
 
-    async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
+    async def _renewed(self, resource: Composite, result: CheckResult) -> CheckResult | None:
         """Load the manifest of ``resource`` if it exists now. None if it is now in force, else the failure."""
         path = resource.manifest_path
         if (renew := self.manifest_follower.renew) is None or await self._mount_failure((path,)):
-            return verdict
+            return result
         if not os.path.exists(path):  # noqa: ASYNC240 - the mount answers
-            return verdict
+            return result
         if await renew():
             return None
         message = f"{path} has been made, and can't be used"
-        return Verdict(
+        return CheckResult(
             Outcome.FAILED,
             error=message,
             hint="fix what was wrong with it when it was loaded",
             code="R0509",
         )
 
-    async def _reloaded(self, deferred: Deferred, verdict: Verdict) -> Verdict | None:
+    async def _reloaded(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
         """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
         deferred.must_reload = False
         if (renew := self.manifest_follower.renew) is None:
-            return verdict
+            return result
         if await renew():
             return None
         message = "the loop has other elements now, and the manifest can't be used with them"
         hint = "its errors are shown above; the resources of before stay in force"
-        return Verdict(Outcome.FAILED, error=message, hint=hint, code="R0509")
+        return CheckResult(Outcome.FAILED, error=message, hint=hint, code="R0509")
 
-    async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
+    async def _published(self, resource: Resource, result: CheckResult) -> CheckResult:
         """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""
         if self.fragile.by_point and (failure := await self._mount_failure(inspected_paths(resource))):
-            return Verdict.failed(failure, verdict.actions)
+            return CheckResult.failed(failure, result.actions)
         try:
             consumers = await self._prechecks.publish(resource)
         except ResourceError as error:
-            return Verdict.failed(error, verdict.actions)
+            return CheckResult.failed(error, result.actions)
         except OSError as error:
-            return Verdict(
-                Outcome.FAILED, verdict.actions, error=f"its outputs can't be read: {error}", code="R0502"
+            return CheckResult(
+                Outcome.FAILED, result.actions, error=f"its outputs can't be read: {error}", code="R0502"
             )
         for consumer in consumers:
             if not self._scheduler.in_motion(consumer):
                 self._dispatcher.mark(consumer, Cause.INTENT)
-        return verdict
+        return result
 
     async def _before_apply(self, vertex: int, state: Any) -> None:
         """The check has observed ``state`` and will change it now: record what must survive a crash."""

@@ -24,7 +24,7 @@ class BackupStore(Protocol):
         """
 
 
-backup_store: ContextVar[BackupStore | None] = ContextVar("keeper", default=None)
+backup_store: ContextVar[BackupStore | None] = ContextVar("backup_store", default=None)
 """Set for a run that changes things; if it is None, nothing is stored."""
 
 state_directory: ContextVar[str | None] = ContextVar("state_directory", default=None)

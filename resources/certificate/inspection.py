@@ -24,14 +24,14 @@ _RENEWED_WITHIN = 3
 """By default, a certificate is renewed when a third of its time is left."""
 
 
-class Verdict(NamedTuple):
+class Inspection(NamedTuple):
     """Why a new pair is needed, None if it is not; and when one will be, in seconds since the epoch."""
 
     fault: str | None
     renew_at: float | None = None
 
 
-class Wanted(NamedTuple):
+class DesiredPair(NamedTuple):
     """The desired pair. ``renew_before`` is in seconds; ``authority`` is the certificate that signs, if known."""
 
     profile: Profile
@@ -42,16 +42,16 @@ class Wanted(NamedTuple):
     """Whether the issuer decides on all but the names, as a server of ACME does."""
 
 
-def judge_pair(key_pem: bytes, certificate_pem: bytes, wanted: Wanted, now: float) -> Verdict:
+def judge_pair(key_pem: bytes, certificate_pem: bytes, wanted: DesiredPair, now: float) -> Inspection:
     """Whether the pair is as wanted at ``now``, in seconds since the epoch."""
     try:
         key = key_from_pem(key_pem, "key.pem")
         certificate = certificates_from_pem(certificate_pem, "cert.pem")[0]
     except ResourceError as error:
-        return Verdict(str(error))
+        return Inspection(str(error))
     fault = _key_fault(key, wanted.profile) or _fault_of(key, certificate, wanted)
     if fault is not None:
-        return Verdict(fault)
+        return Inspection(fault)
     start, end = (
         each.timestamp() for each in (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
     )
@@ -59,22 +59,22 @@ def judge_pair(key_pem: bytes, certificate_pem: bytes, wanted: Wanted, now: floa
     renew_at = end - (third if wanted.renew_before is None else min(wanted.renew_before, end - start - third))
     if now >= renew_at:
         until = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return Verdict(f"it {'ends' if now < end else 'ended'} at {until} UTC", renew_at)
-    return Verdict(None, renew_at)
+        return Inspection(f"it {'ends' if now < end else 'ended'} at {until} UTC", renew_at)
+    return Inspection(None, renew_at)
 
 
-def judge_request(key_pem: bytes, request_pem: bytes, profile: Profile) -> Verdict:
+def judge_request(key_pem: bytes, request_pem: bytes, profile: Profile) -> Inspection:
     """Whether the request is for this key and profile."""
     try:
         key = key_from_pem(key_pem, "key.pem")
         request = x509.load_pem_x509_csr(request_pem)
     except ResourceError as error:
-        return Verdict(str(error))
+        return Inspection(str(error))
     except ValueError:
-        return Verdict("request.pem holds no request")
+        return Inspection("request.pem holds no request")
     if not request.is_signature_valid or not _is_same(key, request.public_key()):
-        return Verdict("key and request do not fit each other")
-    return Verdict(_key_fault(key, profile) or _content_fault(request, profile))
+        return Inspection("key and request do not fit each other")
+    return Inspection(_key_fault(key, profile) or _content_fault(request, profile))
 
 
 def fits_profile(key: PrivateKey, profile: Profile) -> bool:
@@ -96,7 +96,7 @@ def _key_fault(key: PrivateKey, profile: Profile) -> str | None:
     return f"its key is {found} of {size} bits"
 
 
-def _fault_of(key: PrivateKey, certificate: x509.Certificate, wanted: Wanted) -> str | None:
+def _fault_of(key: PrivateKey, certificate: x509.Certificate, wanted: DesiredPair) -> str | None:
     if not fit_each_other(key, certificate):
         return "key and certificate do not fit each other"
     profile = wanted.profile
@@ -129,7 +129,7 @@ def _content_fault(
     return None if is_as_wanted else "its usages differ"
 
 
-def _issuer_fault(certificate: x509.Certificate, wanted: Wanted) -> str | None:
+def _issuer_fault(certificate: x509.Certificate, wanted: DesiredPair) -> str | None:
     if wanted.is_self_signed:
         return None if _has_signed(certificate, certificate) else "it is not self-signed"
     if wanted.authority is None:

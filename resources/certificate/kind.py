@@ -198,12 +198,12 @@ class Certificate(Resource[CertificateState], kind="certificate"):
             return CertificateState(pair)
         wanted = await self._key_attributes()
         await require_library()
-        verdict = self._maker.judge(pair, time.time())
-        fault = verdict.fault
+        inspection = self._maker.judge(pair, time.time())
+        fault = inspection.fault
         if fault is None and (read_record(self.kind, self.name) or {}).get(_ISSUER, self.acme) != self.acme:
             fault = "another server has signed it"
-        if fault is None and verdict.renew_at is not None:
-            self._alarm.set(verdict.renew_at)
+        if fault is None and inspection.renew_at is not None:
+            self._alarm.set(inspection.renew_at)
         return CertificateState(pair, fault, wanted)
 
     def plan(self, state: CertificateState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh

@@ -16,8 +16,8 @@ from reactor import ResourceError, in_thread
 from reactor.hostfs import ErrorContext, open_content, read
 from reactor.resources.certificate.acme import Acme
 from reactor.resources.certificate.inspection import (
-    Verdict,
-    Wanted,
+    DesiredPair,
+    Inspection,
     fit_each_other,
     fits_profile,
     judge_pair,
@@ -64,23 +64,25 @@ class Maker(NamedTuple):
     only_request: bool = False
     keep_key: bool = False
 
-    def judge(self, pair: Pair, now: float) -> Verdict:
+    def judge(self, pair: Pair, now: float) -> Inspection:
         """Whether a new pair is needed at ``now``. Raises ResourceError when the authority has no certificate."""
         key, certificate = pair.files.get(KEY), pair.files.get(CERTIFICATE)
         if self.only_request:
             request = pair.files.get(REQUEST)
             if key is None or request is None:
-                return Verdict("there is none")
+                return Inspection("there is none")
             return judge_request(key, request, self.profile)
         authority = None if self.authority is None else _certificates_of(self.authority)[0]
         if key is None or certificate is None or CHAIN not in pair.files:
-            return Verdict("there is none")
+            return Inspection("there is none")
         if pair.files.get(FULL_CHAIN) != certificate + pair.files[CHAIN]:
-            return Verdict(f"{FULL_CHAIN} does not fit")
+            return Inspection(f"{FULL_CHAIN} does not fit")
         if pair.files.get(COMBINED) != key + certificate + pair.files[CHAIN]:
-            return Verdict(f"{COMBINED} does not fit")
+            return Inspection(f"{COMBINED} does not fit")
         is_self_signed = self.authority is None and self.acme is None
-        wanted = Wanted(self.profile, self.renew_before, is_self_signed, authority, self.acme is not None)
+        wanted = DesiredPair(
+            self.profile, self.renew_before, is_self_signed, authority, self.acme is not None
+        )
         return judge_pair(key, certificate, wanted, now)
 
     async def refuse_unmakeable(self) -> None:

@@ -44,7 +44,7 @@ def _quoted(value: str) -> str:
     return f"'{value}'" if '"' in value else f'"{value}"'
 
 
-def faults(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[str]:
+def differences(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[str]:
     """The changes that the table needs, in words."""
     after = changed(lines, job, is_present=is_present)
     if after == [*lines]:

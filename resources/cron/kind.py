@@ -252,9 +252,9 @@ class Cron(Resource[Found | None], kind="cron"):
     def _plan_table(self, state: Found | None) -> Plan:
         is_present = self.ensure == "present"
         steps = []
-        if faults := jobs.faults(state.lines if state else [], self._job, is_present=is_present):
+        if differences := jobs.differences(state.lines if state else [], self._job, is_present=is_present):
             diff = partial(_table_diff, self._path, self._changed)
-            steps.append(_step(faults[0], partial(self._edit, [self]), diff))
+            steps.append(_step(differences[0], partial(self._edit, [self]), diff))
         if state is not None and is_present and state.attributes.mode != _TABLE_MODE:
             wanted = state.attributes._replace(mode=_TABLE_MODE)
             words = f"changed mode of the table from {state.attributes.mode:04o} to {_TABLE_MODE:04o}"
@@ -264,7 +264,7 @@ class Cron(Resource[Found | None], kind="cron"):
     def _is_there(self, state: Found | None) -> bool:
         if state is None or self.table == "system":
             return state is not None
-        return bool(jobs.faults(state.lines, self._job, is_present=False))
+        return bool(jobs.differences(state.lines, self._job, is_present=False))
 
     async def _edit(self, members: Sequence[Self]) -> None:
         uid = await self._uid() if self.ensure == "present" else 0

@@ -41,7 +41,7 @@ class DesiredExtended(NamedTuple):
     capabilities: str | None = None
 
 
-class ExtendedKeeper:
+class ExtendedReconciler:
     """Observes and plans the extended attributes of a path, and all else by an `Observer`.
 
     New content gets them before it replaces the old content.

@@ -33,8 +33,7 @@ from reactor.hostfs import (
     names_of,
 )
 from reactor.resources.download.source import Checksum, is_url, unprotected
-from reactor.resources.file.keeper import Keeper
-from reactor.resources.file.keepers import keeper_of, permissions_of
+from reactor.resources.file.make_reconciler import permissions_of, reconciler_for
 from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
@@ -48,6 +47,7 @@ from reactor.resources.file.property_types import (
     Xattrs,
     mode_properties,
 )
+from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.rules import problems_of
 from reactor.resources.file.state import FileState
 from reactor.resources.file.validator import paths_in
@@ -172,9 +172,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be read."""
         # Not self._observer: the lock of cached_property costs as much as a stat at the first check of each file.
-        found: Keeper | None = self.__dict__.get("_observer")
+        found: Reconciler | None = self.__dict__.get("_observer")
         if found is None:
-            found = self.__dict__["_observer"] = keeper_of(self)
+            found = self.__dict__["_observer"] = reconciler_for(self)
         return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
@@ -339,5 +339,5 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return self.rendered.values.matches(other.rendered.values)
 
     @cached_property
-    def _observer(self) -> Keeper:
-        return keeper_of(self)
+    def _observer(self) -> Reconciler:
+        return reconciler_for(self)

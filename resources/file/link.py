@@ -45,7 +45,7 @@ class DesiredLink(NamedTuple):
     force: bool = False
 
 
-class LinkKeeper:
+class LinkReconciler:
     """Reads the state of one link, and plans its changes."""
 
     __slots__ = ("_stale_temporaries", "desired")

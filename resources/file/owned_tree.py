@@ -29,7 +29,7 @@ from reactor.hostfs import (
     scan_directory,
     set_attributes,
 )
-from reactor.resources.file.keeper import Keeper
+from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.state import FileState
 
 _SPECIAL_BITS = 0o7000
@@ -63,10 +63,10 @@ class Wrong(NamedTuple):
     refusal: ResourceError | None = None
 
 
-class TreeKeeper:
-    """Another keeper for the directory itself, and the entries below it that differ. Events name the paths to look at."""
+class TreeReconciler:
+    """Another reconciler for the directory itself, and the entries below it that differ. Events name the paths to look at."""
 
-    def __init__(self, itself: Keeper, desired: DesiredTree, heard: ChangedPaths) -> None:
+    def __init__(self, itself: Reconciler, desired: DesiredTree, heard: ChangedPaths) -> None:
         self._itself = itself
         self._tree = desired
         self._heard = heard

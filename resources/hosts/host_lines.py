@@ -63,7 +63,7 @@ def with_own_name(lines: Sequence[bytes], name: str) -> list[bytes]:
     return replaced(lines, places[:1], HostLine(OWN_ADDRESS, names, former.comment if former else "").text)
 
 
-class WantedHost(NamedTuple):
+class DesiredHost(NamedTuple):
     """The desired line of a host. Without an address, there must be none. ``aliases`` None keeps those of its line."""
 
     host: str
@@ -71,7 +71,7 @@ class WantedHost(NamedTuple):
     aliases: tuple[str, ...] | None
     is_present: bool
 
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that ``lines`` need, in words."""
         if self.apply(lines) == [*lines]:
             return []

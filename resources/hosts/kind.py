@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator
 
 from reactor import Claim, PropertyProblem, ResourceError
-from reactor.resources.hosts.host_lines import HOSTS, WantedHost, parse_line
+from reactor.resources.hosts.host_lines import HOSTS, DesiredHost, parse_line
 from reactor.resources.owned_lines import OwnedLines
 from reactor.resources.shared_lines import Found
 
@@ -89,9 +89,9 @@ class Host(OwnedLines, kind="host"):
         """The absolute path of the file."""
         return HOSTS
 
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that ``lines`` need, in words."""
-        return self._wanted.faults(lines)
+        return self._wanted.differences(lines)
 
     def changed(self, lines: Sequence[bytes]) -> list[bytes]:
         """The desired lines."""
@@ -137,6 +137,6 @@ class Host(OwnedLines, kind="host"):
         return (self.host or self.name, *(self.aliases or ()))
 
     @property
-    def _wanted(self) -> WantedHost:
+    def _wanted(self) -> DesiredHost:
         address = None if self.ip is None else ipaddress.ip_address(self.ip)
-        return WantedHost(self.host or self.name, address, self.aliases, self.ensure == "present")
+        return DesiredHost(self.host or self.name, address, self.aliases, self.ensure == "present")

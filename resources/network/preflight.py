@@ -7,7 +7,7 @@ from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import IFF_UP, LinkState
 from reactor.resources.network.link_table import find_index, find_link, index_of
 from reactor.resources.network.property_types import FAMILIES, IPAddress, link_path
-from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, WantedRoute
+from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, DesiredRoute
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 
 _RTN_UNICAST = 1
@@ -35,7 +35,7 @@ async def refuse_address(netns: str | None, link: str) -> None:
         await _require_link(kernel, netns, link)
 
 
-async def refuse_route(netns: str | None, wanted: WantedRoute) -> None:
+async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
     """Raise the ResourceError with which adding the route would fail. Gateways are checked for the main table only."""
     gateway, link = wanted.way
     with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
@@ -56,7 +56,7 @@ async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -
         raise ResourceError(error.message, error.hint, missing=link_path(netns, name)) from error
 
 
-async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted: WantedRoute) -> None:
+async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted: DesiredRoute) -> None:
     """Raise ResourceError unless the kernel can send packets to ``gateway`` directly through a link."""
     question = message(
         RTM_GETROUTE,

@@ -43,10 +43,10 @@ from reactor.resources.network.property_types import (
 )
 from reactor.resources.network.routing_table import (
     MAIN_TABLE,
+    DesiredRoute,
     FoundRoute,
     NextHop,
     RouteState,
-    WantedRoute,
     put,
     read,
     remove,
@@ -250,8 +250,8 @@ class Route(Resource[RouteState], kind="route"):
         return NextHop(None if self.gateway is None else parse_ip(self.gateway), self.link)
 
     @cached_property
-    def _wanted(self) -> WantedRoute:
-        return WantedRoute(self._network, self._way, self._metric, self.table)
+    def _wanted(self) -> DesiredRoute:
+        return DesiredRoute(self._network, self._way, self._metric, self.table)
 
     async def _put(self, found: tuple[FoundRoute, ...] = ()) -> None:
         with RtnetlinkSocket(self.netns) as kernel:

@@ -50,7 +50,7 @@ class NextHop(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedRoute:
+class DesiredRoute:
     """The desired route. ``metric`` is the metric in the kernel, which is never 0 for IPv6."""
 
     network: IPNetwork
@@ -99,7 +99,7 @@ class RouteState(NamedTuple):
     """Its file for the next boot."""
 
 
-async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
+async def read(kernel: RtnetlinkSocket, wanted: DesiredRoute) -> RouteState:
     """Read the routes that match ``wanted``. Raises OSError for an error of the kernel."""
     frames = await _dump(kernel, wanted.family, wanted.table, wanted.network)
     same = [frame for frame in frames if _number(frame, _RTA_PRIORITY, 0) == wanted.metric]
@@ -107,7 +107,7 @@ async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
     return RouteState(tuple(found), has_others=len(frames) > len(same))
 
 
-async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
+async def put(kernel: RtnetlinkSocket, wanted: DesiredRoute, found: Sequence[FoundRoute]) -> None:
     """Add the route. An existing one is replaced atomically, so that packets always have a route.
 
     It keeps its source and metrics (mtu, window and the like), which are not managed. Raises ResourceError when its
@@ -125,7 +125,7 @@ async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[Foun
             raise
 
 
-async def remove(kernel: RtnetlinkSocket, wanted: WantedRoute, found: FoundRoute) -> None:
+async def remove(kernel: RtnetlinkSocket, wanted: DesiredRoute, found: FoundRoute) -> None:
     """Remove an existing route. Raises ResourceError when the kernel refuses."""
     with explained(f"remove the route to {wanted.network} {found}"):
         await kernel.change(Frame(RTM_DELROUTE, 0, 0, _named(found.body)))
@@ -144,7 +144,7 @@ def _named(body: bytes) -> bytes:
     return without_type + b"".join(kept)
 
 
-def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
+def addition(wanted: DesiredRoute, oif: int | None, kept: bytes | None) -> Frame:
     """The request to add a route through the link with the index ``oif``.
 
     ``kept``: the attributes of the route that it replaces; None if there is none.

@@ -29,7 +29,7 @@ from reactor.resources import shared_lines
 from reactor.resources.accounts.database import PASSWD, find_user
 from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.ssh import key_options, public_key, strict_modes
-from reactor.resources.ssh.authorized_lines import Wanted, key_id
+from reactor.resources.ssh.authorized_lines import DesiredKey, key_id
 from reactor.resources.ssh.key_file import (
     Account,
     KeyState,
@@ -157,8 +157,8 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         """The directory, then the lines, then owner and mode of the file, as far as sshd asks for them."""
         steps = [*directory_steps(state)] if self.ensure == "present" else []
         lines = state.file.lines if state.file else []
-        if faults := self._wanted.faults(lines):
-            words = " and ".join(faults)
+        if differences := self._wanted.differences(lines):
+            words = " and ".join(differences)
             run = partial(self._edit, state, [self._wanted.apply])
             steps.append(step(words, run, partial(self._diff, state)))
         if state.file is not None and self.ensure == "present":
@@ -174,7 +174,7 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         """Whether the user has the key."""
         state = await self.observe()
         lines = state.file.lines if state.file else []
-        absent = self._wanted._replace(is_present=False, owned=None).faults(lines)
+        absent = self._wanted._replace(is_present=False, owned=None).differences(lines)
         return {"ensure": "present" if absent else "absent", "path": state.path}
 
     def group_key(self) -> Hashable:
@@ -223,13 +223,13 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         return self.comment if self.comment is not None else self._key.comment or None
 
     @property
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> DesiredKey:
         present = self.ensure == "present"
         owned: Collection[str] | None = None
         if self.exclusive:
             others = (path.rpartition("/")[2] for path in self.declared.managed_paths)
             owned = frozenset((key_id(self._key), *others))
-        return Wanted(self._key, self.options, self._comment, self.name, present, owned)
+        return DesiredKey(self._key, self.options, self._comment, self.name, present, owned)
 
     def _home(self) -> str | None:
         """The home of the user as far as it is known without asking a directory service."""

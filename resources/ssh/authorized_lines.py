@@ -74,7 +74,7 @@ def strangers(lines: Sequence[bytes], owned: Collection[str]) -> list[int]:
     return [at for at, each in found if each is not None and key_id(each.key) not in owned]
 
 
-class Wanted(NamedTuple):
+class DesiredKey(NamedTuple):
     """The desired line of one key. ``comment`` None keeps the one that is there; ``default`` is for a new line.
 
     ``owned`` has the `key_id` of every key that may stay; None leaves the others alone.
@@ -92,7 +92,7 @@ class Wanted(NamedTuple):
         places = places_of(lines, self.key)
         return parse_line(lines[places[0]]) if places else None
 
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that the lines need, in words; none if they are as desired."""
         places, words = places_of(lines, self.key), []
         if not self.is_present:

@@ -12,7 +12,7 @@ from reactor import AbsolutePath, Claim, PropertyProblem, ResourceError
 from reactor.resources.owned_lines import OwnedLines
 from reactor.resources.shared_lines import Found
 from reactor.resources.ssh import public_key
-from reactor.resources.ssh.known_lines import WantedHost, parse_line
+from reactor.resources.ssh.known_lines import DesiredHost, parse_line
 
 _NAME = re.compile(r"[A-Za-z0-9_.:%-]+")
 _WITH_PORT = re.compile(r"\[([A-Za-z0-9_.:%-]+)\]:([0-9]{1,5})")
@@ -88,9 +88,9 @@ class KnownHost(OwnedLines, kind="known_host"):
         """The absolute path of the file."""
         return self.path
 
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that ``lines`` need, in words."""
-        return self._wanted.faults(lines)
+        return self._wanted.differences(lines)
 
     def changed(self, lines: Sequence[bytes]) -> list[bytes]:
         """The desired lines."""
@@ -99,13 +99,13 @@ class KnownHost(OwnedLines, kind="known_host"):
     async def describe(self) -> Mapping[str, Any]:
         """Whether the host is known by the key; without a key, by any."""
         state = await self.observe()
-        gone = self._wanted._replace(is_present=False).faults(state.lines if state else [])
+        gone = self._wanted._replace(is_present=False).differences(state.lines if state else [])
         return {"ensure": "present" if gone else "absent", "path": self.path}
 
     async def reversal(self, state: Found | None) -> Self:
         """The key of the same type as it was, or none."""
         concerned = self._wanted._replace(is_present=False)
-        lines = [line for line in (state.lines if state else []) if concerned.faults([line])]
+        lines = [line for line in (state.lines if state else []) if concerned.differences([line])]
         properties = {"host": self.host, "aliases": self.aliases, "path": self.path}
         if not lines:
             return type(self)(name=self.name, key=self.key, ensure="absent", **properties)
@@ -127,5 +127,5 @@ class KnownHost(OwnedLines, kind="known_host"):
         return None if self.key is None else public_key.parse(self.key)
 
     @property
-    def _wanted(self) -> WantedHost:
-        return WantedHost(self._names, self._key, self.ensure == "present")
+    def _wanted(self) -> DesiredHost:
+        return DesiredHost(self._names, self._key, self.ensure == "present")

@@ -56,14 +56,14 @@ def is_name(written: str, name: str) -> bool:
         return False
 
 
-class WantedHost(NamedTuple):
+class DesiredHost(NamedTuple):
     """The desired line of a host: its names, and its key of one type. Without a key, there must be no line."""
 
     names: tuple[str, ...]
     key: PublicKey | None
     is_present: bool
 
-    def faults(self, lines: Sequence[bytes]) -> list[str]:
+    def differences(self, lines: Sequence[bytes]) -> list[str]:
         """The changes that the lines need, in words."""
         found = [each for each in map(parse_line, lines) if each is not None and self._concerns(each)]
         wrong = [each for each in found if not self._is_right(each)]

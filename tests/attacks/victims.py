@@ -130,7 +130,7 @@ class World:
 
 
 class Kept:
-    """A keeper that looks at what it is given."""
+    """A store that looks at what it is given."""
 
     def __init__(self, world: World) -> None:
         self._world = world

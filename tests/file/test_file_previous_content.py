@@ -1,4 +1,4 @@
-"""What a file resource replaces or removes is handed to the keeper, if there is one."""
+"""What a file resource replaces or removes is handed to the backup store, if there is one."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from reactor.resources.file import File
 
 
 class Box:
-    """A keeper that remembers what it was given; ``error`` is what it fails with."""
+    """A store that remembers what it was given; ``error`` is what it fails with."""
 
     def __init__(self, error=None):
         self.kept = []
@@ -119,7 +119,7 @@ async def test_a_backup_that_fails_is_said_and_fails_nothing(said, old):
     assert said == [f"no backup of {old}: No space left on device"]
 
 
-async def test_without_a_keeper_the_old_file_is_not_even_opened(old, monkeypatch):
+async def test_without_a_store_the_old_file_is_not_even_opened(old, monkeypatch):
     opened = []
     real, straight = os.open, safe_open._syscall
     await converge(make(old.with_name("g"), content="x"))  # so that it is known what file system this is

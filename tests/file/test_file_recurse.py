@@ -178,7 +178,7 @@ async def test_a_change_of_one_file_reads_only_that_file(tmp_path, monkeypatch):
         await story.converged()
         await story.rest()
         walked = []
-        monkeypatch.setattr(owned_tree.TreeKeeper, "_walk", lambda *_: walked.append(True) or iter(()))
+        monkeypatch.setattr(owned_tree.TreeReconciler, "_walk", lambda *_: walked.append(True) or iter(()))
         os.chown(root / "d7/f", 7, 7)
         await story.until(lambda: repairs(story, root))
         await story.rest()

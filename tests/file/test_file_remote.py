@@ -264,7 +264,7 @@ async def test_an_answer_is_valid_for_half_of_the_interval_of_poll_and_at_most_3
 
 
 async def test_a_file_larger_than_any_download_is_not_read(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("reactor.resources.file.keepers._LARGEST", len(BODY))
+    monkeypatch.setattr("reactor.resources.file.make_reconciler._LARGEST", len(BODY))
     path = tmp_path / "f"
     for body, same in ((BODY, True), (BODY + b"\n", False)):
         path.write_bytes(body)
@@ -274,7 +274,7 @@ async def test_a_file_larger_than_any_download_is_not_read(server, tmp_path, mon
 
 
 async def test_a_download_that_takes_too_long_names_its_limit(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("reactor.resources.file.keepers._TIMEOUT", 0.0)
+    monkeypatch.setattr("reactor.resources.file.make_reconciler._TIMEOUT", 0.0)
     check = await converge(remote(tmp_path, server))
     assert check.error.endswith("download failed: it took longer than 0 s")
     assert "the next attempt resumes the download" in check.hint

@@ -12,12 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from reactor.fleet.rollout import acts
+from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.hosts import HostPhase, HostView
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.rollout.step import next_step
-from reactor.fleet.rollout.wanted import Particular, wanted_release
 
 CHANNEL = "web"
 BAD = ("failed", "rejected")
@@ -146,8 +146,8 @@ class World:
         state = self.history[revision]
         host.seen = revision
         rank = rank_of(CHANNEL, state.serial, host.id, is_canary=host.canary)
-        orders = Particular(hold=host.held)
-        found = wanted_release(state, rank=rank, in_force=host.in_force, now=self.now, particular=orders)
+        orders = HostOverride(hold=host.held)
+        found = desired_release(state, rank=rank, in_force=host.in_force, now=self.now, override=orders)
         if found.is_held:
             self._become(host, state.release, "held")
         elif found.release is None:

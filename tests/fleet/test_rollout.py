@@ -8,12 +8,12 @@ import pytest
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.rollout import acts
 from reactor.fleet.rollout.acts import Author, NewRelease, RolloutError
+from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.hosts import HostPhase, HostView, on_server_clock
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.rollout.step import next_step
-from reactor.fleet.rollout.wanted import Particular, wanted_release
 from reactor.fleet.rollout.waves import WavesError, next_wave, parse_waves
 from reactor.fleet.rollout.windows import is_open, parse_windows
 
@@ -319,7 +319,7 @@ def test_a_new_release_has_a_higher_number_and_the_first_has_none_before_it():
 
 
 def wants(rank, in_force=OLD, state=None, **more):
-    return wanted_release(state or rolling(), rank=rank, in_force=in_force, now=1000.0, **more)
+    return desired_release(state or rolling(), rank=rank, in_force=in_force, now=1000.0, **more)
 
 
 def test_a_host_takes_the_release_of_its_wave():
@@ -330,14 +330,14 @@ def test_a_host_takes_the_release_of_its_wave():
 
 
 def test_a_hold_goes_before_a_pin_and_a_pin_before_the_channel():
-    pinned = Particular(pin=OLDER, pin_until=2000.0)
-    assert wants(5, particular=pinned).release == OLDER
-    assert wants(5, particular=pinned).is_held
-    assert wants(5, particular=replace(pinned, pin_until=999.0)).release == NEW
+    pinned = HostOverride(pin=OLDER, pin_until=2000.0)
+    assert wants(5, override=pinned).release == OLDER
+    assert wants(5, override=pinned).is_held
+    assert wants(5, override=replace(pinned, pin_until=999.0)).release == NEW
     held = replace(pinned, hold=True, hold_until=2000.0, why="we look")
-    assert (wants(5, particular=held).release, wants(5, particular=held).why) == (OLD, "we look")
-    assert wants(5, particular=replace(held, hold_until=999.0)).release == OLDER
-    assert wants(5, in_force=None, particular=Particular(hold=True)).release == NEW
+    assert (wants(5, override=held).release, wants(5, override=held).why) == (OLD, "we look")
+    assert wants(5, override=replace(held, hold_until=999.0)).release == OLDER
+    assert wants(5, in_force=None, override=HostOverride(hold=True)).release == NEW
 
 
 def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
@@ -347,7 +347,7 @@ def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
     assert not wants(5, in_force=None, windows=closed).waits
     reverting = rolling(phase=Phase.REVERTING, wave=0)
     assert not wants(5, in_force=NEW, state=reverting, windows=closed).waits
-    assert wants(5, particular=Particular(pin=OLDER), state=reverting, windows=closed).waits
+    assert wants(5, override=HostOverride(pin=OLDER), state=reverting, windows=closed).waits
 
 
 def test_a_time_of_a_host_with_a_wrong_clock_is_put_right():

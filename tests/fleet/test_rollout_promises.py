@@ -119,14 +119,14 @@ def test_the_oracle_finds_a_store_that_ignores_the_revision(monkeypatch):
 
 
 def test_the_oracle_finds_hosts_that_take_a_release_outside_their_wave(monkeypatch):
-    monkeypatch.setattr("rollout_world.wanted_release", _always_the_release)
+    monkeypatch.setattr("rollout_world.desired_release", _always_the_release)
     assert any("outside the wave" in each for each in breaches())
 
 
 def _always_the_release(state, **_):
-    from reactor.fleet.rollout.wanted import Wanted  # noqa: PLC0415 - the name in the world is replaced
+    from reactor.fleet.rollout.desired_release import DesiredRelease  # noqa: PLC0415 - the name in the world is replaced
 
-    return Wanted(state.release, "")
+    return DesiredRelease(state.release, "")
 
 
 def test_a_breach_names_its_promise():

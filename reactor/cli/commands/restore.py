@@ -17,7 +17,7 @@ from reactor.resource.escaping import escaped
 if TYPE_CHECKING:
     from reactor.backup.entry import Version
     from reactor.backup.store import Store
-    from reactor.engine.check import Verdict
+    from reactor.engine.check import CheckResult
 
 _PERMISSIONS = 0o777
 
@@ -142,16 +142,16 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
             "restore it, and read the file",
             1,
         )
-    verdict = trio.run(partial(_apply_version, store, version, content, noop=True))
-    if verdict.error is not None:
-        fail(verdict.code or "R0608", verdict.error, verdict.hint, 1)
+    result = trio.run(partial(_apply_version, store, version, content, noop=True))
+    if result.error is not None:
+        fail(result.code or "R0608", result.error, result.hint, 1)
     if form == "json":
-        _print_json({"path": version.path, "version": version.name.id, "diffs": verdict.diffs})
+        _print_json({"path": version.path, "version": version.name.id, "diffs": result.diffs})
         return
     style = Style(wants_colour(sys.stdout))
-    for text in verdict.diffs:
+    for text in result.diffs:
         click.echo(style.diff(text), nl=False, color=True)
-    if not verdict.diffs:
+    if not result.diffs:
         click.echo(f"{escaped(version.path)} is as in version {version.name.id}")
 
 
@@ -168,10 +168,10 @@ def _restore(store: Store, version: Version, form: Format) -> None:
 
     from reactor.engine.outcome import Outcome
 
-    verdict = trio.run(_apply_version, store, version, _content(store, version))
-    if verdict.outcome is Outcome.FAILED:
-        fail(verdict.code or "R0608", str(verdict.error), verdict.hint, 1)
-    changed = verdict.outcome is not Outcome.OK
+    result = trio.run(_apply_version, store, version, _content(store, version))
+    if result.outcome is Outcome.FAILED:
+        fail(result.code or "R0608", str(result.error), result.hint, 1)
+    changed = result.outcome is not Outcome.OK
     if form == "json":
         _print_json({"path": version.path, "version": version.name.id, "changed": changed})
     elif changed:
@@ -184,7 +184,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         warn(f"the setuid, setgid and sticky bits of its mode {version.mode:04o} are not restored")
 
 
-async def _apply_version(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
+async def _apply_version(store: Store, version: Version, content: str, *, noop: bool = False) -> CheckResult:
     """Apply a file resource with the old content, owner and mode: as safely as in a run, with a backup."""
     from reactor.engine.check import check
     from reactor.resource.backup_store import backup_store

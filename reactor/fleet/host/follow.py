@@ -22,10 +22,10 @@ from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.judge import Answer, Circumstances, is_expired, judge, require_signed_neighbours
+from reactor.fleet.rollout.desired_release import DesiredRelease, HostOverride, desired_release
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState
-from reactor.fleet.rollout.wanted import Particular, Wanted, wanted_release
 from reactor.fleet.summary import ChannelReport
 
 _LONGEST_LAG = 5.0
@@ -103,34 +103,34 @@ class ChannelFollower:
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
         self.report = replace(self.report, serial=state.serial, rank=rank)
-        wanted = wanted_release(
+        desired = desired_release(
             state,
             rank=rank,
             in_force=self._store.in_force,
             now=self._host.clock(),
-            particular=self._particular(),
+            override=self._override(),
             windows=identity.windows,
         )
-        if wanted.release is None:
-            self._say(HostPhase.WAITING, why=wanted.why)
+        if desired.release is None:
+            self._say(HostPhase.WAITING, why=desired.why)
             return
         chosen = offered
-        if wanted.release != state.release:
-            chosen = await read_release(self._js, self._host, self._store, wanted.release)
-        await self._take(chosen, wanted, state)
+        if desired.release != state.release:
+            chosen = await read_release(self._js, self._host, self._store, desired.release)
+        await self._take(chosen, desired, state)
 
-    async def _take(self, chosen: VerifiedRelease, wanted: Wanted, state: ChannelState) -> None:
-        about = state.release if wanted.is_held else chosen.digest
+    async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> None:
+        about = state.release if desired.is_held else chosen.digest
         judgement = judge(chosen.release, self._circumstances())
         if judgement.answer is Answer.EXCLUDED:
             self._say(HostPhase.EXCLUDED, about, why=judgement.why)
-        elif judgement.answer is Answer.WAIT or wanted.waits:
-            self._say(HostPhase.WAITING, about, why=judgement.why or wanted.why)
+        elif judgement.answer is Answer.WAIT or desired.waits:
+            self._say(HostPhase.WAITING, about, why=judgement.why or desired.why)
         else:
             if chosen.digest != self._store.in_force:
                 await self._switch(chosen, about, state.splay)
-            if wanted.is_held:
-                self._say(HostPhase.HELD, about, why=wanted.why)
+            if desired.is_held:
+                self._say(HostPhase.HELD, about, why=desired.why)
             else:
                 self._say(HostPhase.MOVING, about, why=judgement.why)
                 self.refresh()
@@ -147,10 +147,10 @@ class ChannelFollower:
             release, chosen.data, chosen.signatures, {"groups": list(self._host.identity.groups)}
         )
 
-    def _particular(self) -> Particular:
+    def _override(self) -> HostOverride:
         signed = self.spec.pins.get(self.channel)
         pin = read_pin(self._host, self.channel, signed) if signed else None
-        return Particular(
+        return HostOverride(
             pin=pin.pin if pin else None,
             pin_until=pin.until if pin else None,
             hold=self.spec.hold,

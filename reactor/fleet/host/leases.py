@@ -19,7 +19,7 @@ _AGAIN = 1.0
 """Seconds until the next attempt to renew, when the servers did not answer."""
 
 
-class LeaseKeeper:
+class LeaseRenewer:
     """Renews the leases that are in use. After a restart of `run`, it goes on with them."""
 
     def __init__(self) -> None:
@@ -71,10 +71,10 @@ async def _renew(lease: Lease, scope: trio.CancelScope) -> None:
 class Lease:
     """Implements `reactor.engine.slots.Permit`: the slots of ``holder``, until the lease ends by ``clock``."""
 
-    def __init__(self, slot: Slot, holder: Holder, keeper: LeaseKeeper, clock: Callable[[], float]) -> None:
+    def __init__(self, slot: Slot, holder: Holder, renewer: LeaseRenewer, clock: Callable[[], float]) -> None:
         self.slot = slot
         self.holder = holder
-        self._keeper = keeper
+        self._renewer = renewer
         self._clock = clock
         self._bucket: KeyValue | None = None
         self._until: dict[str, float] = {}
@@ -89,11 +89,11 @@ class Lease:
     def begin(self) -> None:
         """Begin to renew the lease."""
         if self._revisions:
-            self._keeper.begin(self)
+            self._renewer.begin(self)
 
     def end(self) -> None:
         """Stop renewing the lease."""
-        self._keeper.end(self)
+        self._renewer.end(self)
 
     async def take(self, bucket: KeyValue, place: Place, revision: int) -> None:
         """Take a slot if its last entry of all hosts still has ``revision``. Raises WrongRevisionError, LinkError."""

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 import trio
 
 from reactor.fleet.bucket_names import CHANGED_SLOT, SLOTS
-from reactor.fleet.host.leases import Lease, LeaseKeeper
+from reactor.fleet.host.leases import Lease, LeaseRenewer
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import DisconnectedError, LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
@@ -54,7 +54,7 @@ class FleetSlots:
         look: float = 20.0,
         clock: Callable[[], float] = steady,
     ) -> None:
-        self.keeper = LeaseKeeper()
+        self.renewer = LeaseRenewer()
         self._host = host
         self._groups = tuple(sorted(set(groups)))
         self._look = look
@@ -65,14 +65,14 @@ class FleetSlots:
         """Take slots over ``connection``, and renew them, until cancelled."""
         self._js = JetStream(connection)
         try:
-            await self.keeper.run()
+            await self.renewer.run()
         finally:
             self._js = None
 
     async def admit(self, slot: Slot, ref: str, waits: Callable[[str], None]) -> Lease:
         """Implements `reactor.engine.slots.SlotGate`."""
         holder = Holder(self._host, ref, secrets.token_hex(8))
-        lease = Lease(slot, holder, self.keeper, self._clock)
+        lease = Lease(slot, holder, self.renewer, self._clock)
         telling = _ReasonReporter(waits)
         names = self._names(slot)
         try:

@@ -6,8 +6,8 @@ from reactor.fleet.documents import DocumentError, to_time_text
 from reactor.fleet.operator.known_hosts import FleetView, KnownHost
 from reactor.fleet.operator.secrets import lacking
 from reactor.fleet.release.pin import Pin
+from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.state import ChannelState
-from reactor.fleet.rollout.wanted import Particular, wanted_release
 from reactor.fleet.summary import ChannelReport
 
 
@@ -31,23 +31,23 @@ def _channel(fleet: FleetView, host: KnownHost, channel: str) -> list[str]:
     if state is None:
         return [f"  {channel}: the channel has no release"]
     lines = [f"  {channel}: {line.phase}" + (f": {line.why}" if line.why else "")]
-    particular = _particular(host, channel)
-    wanted = wanted_release(
+    override = _override(host, channel)
+    desired = desired_release(
         state,
         rank=line.rank,
         in_force=report.in_force if report else None,
         now=fleet.now,
-        particular=particular,
+        override=override,
     )
     lines.append(
         f"    rank {line.rank} of release {state.serial}, which is {state.phase} with the wave {state.wave}"
     )
-    lines.append(f"    should have {_named(wanted.release, state)}: {wanted.why}")
+    lines.append(f"    should have {_named(desired.release, state)}: {desired.why}")
     lines.append(f"    has {_named(report.in_force if report else None, state)}" + _since(report))
     return lines
 
 
-def _particular(host: KnownHost, channel: str) -> Particular:
+def _override(host: KnownHost, channel: str) -> HostOverride:
     """The hold and pin of the host. The pin is only shown here; the host itself verifies it."""
     spec, pin = host.spec, None
     if (signed := host.spec.pins.get(channel)) is not None:
@@ -55,7 +55,7 @@ def _particular(host: KnownHost, channel: str) -> Particular:
             pin = Pin.from_bytes(signed.data.encode())
         except DocumentError:
             pin = None
-    return Particular(
+    return HostOverride(
         pin=pin.pin if pin else None,
         pin_until=pin.until if pin else None,
         hold=spec.hold,

@@ -10,7 +10,7 @@
 - ``conditions``: the conditions of a gate, one by one, as people see them;
 - ``step``: the next state of a channel, as the driver writes it;
 - ``acts``: the commands of people: begin, pause, resume, halt, roll back, advance, approve;
-- ``wanted``: the release that a host should have, as the host itself decides.
+- ``desired_release``: the release that a host should have, as the host itself decides.
 
 Everything is decided on one revision of the state and written with that revision as a condition, so a decision on an
 old state changes nothing.

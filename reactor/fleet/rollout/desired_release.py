@@ -9,7 +9,7 @@ from reactor.fleet.rollout.windows import Window, is_open
 
 
 @dataclass(frozen=True)
-class Particular:
+class HostOverride:
     """The pin and the hold of one host. Times in seconds since 1970; None is without end."""
 
     pin: str | None = None
@@ -28,7 +28,7 @@ class Particular:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DesiredRelease:
     """The release that the host should have or None, and the reason, for people.
 
     ``waits``: the host must wait with it. ``is_held``: the channel is ignored now.
@@ -40,32 +40,32 @@ class Wanted:
     is_held: bool = False
 
 
-def wanted_release(
+def desired_release(
     state: ChannelState,
     *,
     rank: int,
     in_force: str | None,
     now: float,
-    particular: Particular | None = None,
+    override: HostOverride | None = None,
     windows: tuple[Window, ...] = (),
-) -> Wanted:
+) -> DesiredRelease:
     """Decide which release the host with ``rank`` should have, while ``in_force`` is what it has.
 
     A hold goes before a pin, and a pin before the channel. Outside its maintenance ``windows`` a host waits with a new
     release; it does not wait with its first one, nor with going back in a revert.
     """
-    particular = particular or Particular()
-    if particular.is_held(now) and in_force is not None:
-        return Wanted(in_force, particular.why or "the host is held at its release", is_held=True)
-    if pin := particular.pinned(now):
-        found = Wanted(pin, particular.why or "the host is pinned to this release", is_held=True)
+    override = override or HostOverride()
+    if override.is_held(now) and in_force is not None:
+        return DesiredRelease(in_force, override.why or "the host is held at its release", is_held=True)
+    if pin := override.pinned(now):
+        found = DesiredRelease(pin, override.why or "the host is pinned to this release", is_held=True)
     elif rank < state.wave:
-        found = Wanted(state.release, f"rank {rank} is in the wave {state.wave}")
+        found = DesiredRelease(state.release, f"rank {rank} is in the wave {state.wave}")
     else:
-        found = Wanted(state.previous, f"rank {rank} is not in the wave {state.wave} yet")
+        found = DesiredRelease(state.previous, f"rank {rank} is not in the wave {state.wave} yet")
     reverts = state.phase is Phase.REVERTING and not found.is_held
     if found.release in (in_force, None) or in_force is None or reverts or is_open(windows, now):
         return found
-    return Wanted(
+    return DesiredRelease(
         found.release, "the host waits for its maintenance window", waits=True, is_held=found.is_held
     )

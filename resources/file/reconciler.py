@@ -9,7 +9,7 @@ from reactor import Plan
 from reactor.resources.file.state import FileState
 
 
-class Keeper(Protocol):
+class Reconciler(Protocol):
     """Reads the state of one path, and plans its changes."""
 
     def observe(self) -> Coroutine[Any, Any, FileState]:

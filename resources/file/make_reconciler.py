@@ -1,4 +1,4 @@
-"""From the properties of a file to its desired state, and to the keeper that reads and plans it."""
+"""From the properties of a file to its desired state, and to the reconciler that reads and plans it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from reactor.hostfs import Content, Inline, Source
 from reactor.resources.download.source import Source as Download
 from reactor.resources.download.source import is_url, split_credentials
-from reactor.resources.file.keeper import Keeper
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.property_types import enterable, parse_mode, special_bits
+from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.state import Desired
 from reactor.resources.file.validator import Validator
 
@@ -24,35 +24,35 @@ _TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
 
-def keeper_of(file: File) -> Keeper:
-    """The keeper of the path of ``file``."""
+def reconciler_for(file: File) -> Reconciler:
+    """The reconciler of the path of ``file``."""
     if file.ensure == "link" and file.target is not None:
-        from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
+        from reactor.resources.file.link import DesiredLink, LinkReconciler  # noqa: PLC0415 - few files are links
 
-        return LinkKeeper(DesiredLink(file.name, file.target, file.owner, file.group, file.force))
-    itself = _keeper_itself(file)
+        return LinkReconciler(DesiredLink(file.name, file.target, file.owner, file.group, file.force))
+    itself = _path_reconciler(file)
     if not file.recurse:
         return itself
-    from reactor.resources.file.owned_tree import DesiredTree, TreeKeeper  # noqa: PLC0415 - few directories
+    from reactor.resources.file.owned_tree import DesiredTree, TreeReconciler  # noqa: PLC0415 - few directories
 
     special = special_bits(file.setgid is not None, file.sticky is not None)
     file_mode = None if file.file_mode is None else parse_mode(file.file_mode)
     spared = file.declared.managed_paths
     tree = DesiredTree(file.name, permissions_of(file), special, file_mode, spared)
-    return TreeKeeper(itself, tree, file.heard)
+    return TreeReconciler(itself, tree, file.heard)
 
 
-def _keeper_itself(file: File) -> Keeper:
-    """The keeper of the path alone."""
+def _path_reconciler(file: File) -> Reconciler:
+    """The reconciler of the path alone."""
     observer = Observer(_desired(file))
     if file.acl is None and file.xattrs is None and file.capabilities is None:
         return observer
     from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have these
-    from reactor.resources.file.extended import DesiredExtended, ExtendedKeeper  # noqa: PLC0415
+    from reactor.resources.file.extended import DesiredExtended, ExtendedReconciler  # noqa: PLC0415
 
     entries = None if file.acl is None else parse_acl(file.acl)
     mode = observer.desired.mode
-    return ExtendedKeeper(observer, DesiredExtended(mode, entries, file.xattrs, file.capabilities))
+    return ExtendedReconciler(observer, DesiredExtended(mode, entries, file.xattrs, file.capabilities))
 
 
 def permissions_of(file: File) -> int:
