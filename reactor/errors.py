@@ -7,6 +7,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── ManifestError               reactor.resource     the manifest can't be used; has all its diagnostics
     ├── InvalidPropertiesError      reactor.resource     the properties of a resource do not go together
     ├── ResourceError               reactor.resource     a resource could not be observed or changed
+    │   ├── ChangedFileError        reactor.hostfs       another program changed a file before it was replaced
     │   └── GroupError              reactor.resource     several resources could not be changed in one batch
     ├── FunctionError               reactor.language     an operator or a function failed, at a place not known yet
     │   └── Fault                   reactor.language     an operator or a function failed in a template

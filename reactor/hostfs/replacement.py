@@ -46,7 +46,7 @@ class Validator(Protocol):
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
-class _ChangedError(ResourceError):
+class ChangedFileError(ResourceError):
     """The file that is to be replaced is no longer as it was read."""
 
 
@@ -89,7 +89,7 @@ async def write_if_unchanged(
     """
     try:
         await write_file(path, content, attributes, validator, before=before)
-    except _ChangedError:
+    except ChangedFileError:
         return False
     return True
 
@@ -147,14 +147,14 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
 
 
 def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> None:
-    """Raise _ChangedError unless the file has the stamp ``before``."""
+    """Raise ChangedFileError unless the file has the stamp ``before``."""
     try:
         now = stamp_of(os.stat(base, dir_fd=directory, follow_symlinks=False))
     except FileNotFoundError:
         now = ()
     if now != before:
         words = f"another program changed {path} while the new content was made of the old one"
-        raise _ChangedError(words, "it is tried again with the content that is there then")
+        raise ChangedFileError(words, "it is tried again with the content that is there then")
 
 
 async def _approved(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from reactor.engine.check_completion import reported_causes
@@ -64,7 +66,7 @@ def test_an_event_with_other_diffs_is_the_same_otherwise():
     event = Checked(
         1.0, "file#/a", Result.FAILED, Cause.DRIFT, 0.5, ("did",), ("-a",), "error", "hint", 3.0, (), "R0502"
     )  # fmt: skip
-    assert event.with_diffs(("+b",)) == Checked(**vars(event) | {"diffs": ("+b",)})
+    assert event.with_diffs(("+b",)) == replace(event, diffs=("+b",))
 
 
 @pytest.mark.parametrize(

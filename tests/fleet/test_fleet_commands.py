@@ -247,7 +247,9 @@ def test_a_false_card_is_named_and_does_not_save_the_key_before_it(fleet, place)
 
     false = HostSpec("web9", ("web",), card=SignedCard("{}", "AAAA"))
     trio.run(put)
-    assert fleet("keys", "web9").out.startswith("web9  the card is not signed by the key of cards")
+    assert fleet("keys", "web9").out.startswith(
+        "web9  the card is not signed with the card key of this fleet"
+    )
     done = fleet("expel", "web9")
     assert (done.code, done.out) == (0, "expelled web9\n")
     assert f"web9  {key}  revoked\n" in fleet("keys", "web9").out
