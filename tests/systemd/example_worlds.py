@@ -425,7 +425,7 @@ class Host:
         words = example.split()
         if "reactor fleet secret " in example:
             self._prepare_secret(example)
-        if words[:2] == ["reactor", "fleet"] and words[2] in ("pin", "keys"):
+        if words[:3] == ["reactor", "fleet", "pin"]:
             self._put_host("web7", "web")  # an example before expelled it
         if words[:3] == ["reactor", "fleet", "join"]:
             Path("/etc/reactor/fleet.yaml").unlink()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _SECTIONS = {
-    "Set up": ("init", "doctor", "keys", "invite", "join", "admit", "expel"),
+    "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel"),
     "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
     "Roll out": (
         "drive",
