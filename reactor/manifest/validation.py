@@ -13,7 +13,8 @@ from reactor.manifest.phrasing import hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
-from reactor.resource.base import Resource, remove_defaults
+from reactor.resource.base import Resource
+from reactor.resource.class_defaults import remove_defaults
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
+from reactor.resource.class_defaults import add_defaults, defaults_of, remove_defaults
 from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Slot, Subscriptions
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
@@ -38,44 +39,9 @@ else:
             return cls
 
 
-_kinds_with_defaults: set[type[Resource]] = set()
-"""The kinds that have the default values of their properties as attributes of the class now."""
 _fields_sets: dict[frozenset[str], set[str]] = {}
 """The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
 _NO_DEFAULT = object()
-
-
-@cache
-def _defaults_of(kind: type[Resource]) -> Mapping[str, Any]:
-    """The default values of the properties of ``kind`` that a resource need not hold."""
-    return {
-        name: field.default
-        for name, field in kind.model_fields.items()
-        if field.default_factory is None and not field.is_required()
-    }
-
-
-def _add_defaults(kind: type[Resource]) -> None:
-    """Make the default values attributes of the class: reading one takes 30 ns there, and 2 µs in `__getattr__`.
-
-    A check of a file reads 26 of them.
-    """
-    if kind not in _kinds_with_defaults:
-        _kinds_with_defaults.add(kind)
-        for name, value in _defaults_of(kind).items():
-            type.__setattr__(kind, name, value)
-
-
-def remove_defaults(kind: type[Resource]) -> None:
-    """Remove what `_add_defaults` has added to ``kind`` and its bases, until the next resource of the kind is declared.
-
-    Where pydantic builds a subclass, they would be taken for fields; in a resource with an invalid property, that
-    property must be missing. Resources that were declared find their values by `Resource.__getattr__` meanwhile.
-    """
-    for each in _kinds_with_defaults.intersection(kind.__mro__):
-        _kinds_with_defaults.discard(each)
-        for name in _defaults_of(each):
-            type.__delattr__(each, name)
 
 
 class Resource(_TypedByState[State], Presentation, Model, ABC):
@@ -150,21 +116,21 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         A file has 30 properties, most of them unset: their dictionary would take 830 bytes instead of 270, and each set
         700. The manifest calls this once, after `declare`.
         """
-        given, defaults = self.__pydantic_fields_set__, _defaults_of(type(self))
+        given, defaults = self.__pydantic_fields_set__, defaults_of(type(self))
         kept = {
             name: value
             for name, value in self.__dict__.items()
             if name in given or value is not defaults.get(name, _NO_DEFAULT)
         }
         object.__setattr__(self, "__dict__", kept)
-        _add_defaults(type(self))
+        add_defaults(type(self))
         object.__setattr__(self, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(given), given))
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             # Only in a declared resource: a property that is missing in another one was not valid.
-            if "declared" in self.__dict__ and (defaults := _defaults_of(type(self))) and name in defaults:
+            if "declared" in self.__dict__ and (defaults := defaults_of(type(self))) and name in defaults:
                 return defaults[name]
             return super().__getattr__(name)
 

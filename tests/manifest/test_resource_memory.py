@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.resource.base import remove_defaults
+from reactor.resource.class_defaults import remove_defaults
 from reactor.resource.declared import Declared, declare, desires_the_same
 from reactor.resources.file.kind import File
 

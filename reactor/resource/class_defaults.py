@@ -1,0 +1,46 @@
+"""The default values of properties as attributes of the class of a kind, where reading one is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reactor.resource.base import Resource
+
+_kinds_with_defaults: set[type[Resource]] = set()
+"""The kinds that have the default values of their properties as attributes of the class now."""
+
+
+@cache
+def defaults_of(kind: type[Resource]) -> Mapping[str, Any]:
+    """The default values of the properties of ``kind`` that a resource need not hold."""
+    return {
+        name: field.default
+        for name, field in kind.model_fields.items()
+        if field.default_factory is None and not field.is_required()
+    }
+
+
+def add_defaults(kind: type[Resource]) -> None:
+    """Make the default values attributes of the class: reading one takes 30 ns there, and 2 µs in `__getattr__`.
+
+    A check of a file reads 26 of them.
+    """
+    if kind not in _kinds_with_defaults:
+        _kinds_with_defaults.add(kind)
+        for name, value in defaults_of(kind).items():
+            type.__setattr__(kind, name, value)
+
+
+def remove_defaults(kind: type[Resource]) -> None:
+    """Remove what `add_defaults` has added to ``kind`` and its bases, until the next resource of the kind is declared.
+
+    Where pydantic builds a subclass, they would be taken for fields; in a resource with an invalid property, that
+    property must be missing. Resources that were declared find their values by `Resource.__getattr__` meanwhile.
+    """
+    for each in _kinds_with_defaults.intersection(kind.__mro__):
+        _kinds_with_defaults.discard(each)
+        for name in defaults_of(each):
+            type.__delattr__(each, name)
