@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from reactor.cli.options.inputs import CONTEXT_VARIABLE
+from reactor.cli.options.metrics import metrics_compat_option
 from reactor.cli.options.state_dir import state_dir_option
 
 
@@ -22,11 +23,7 @@ from reactor.cli.options.state_dir import state_dir_option
     metavar="NAME",
     help=f"Connect with this context of the nats CLI.  [default: ${CONTEXT_VARIABLE}, else nats_context of FILE]",
 )
-@click.option(
-    "--metrics-compat",
-    type=click.Choice(["ccm"]),
-    help="Serve metrics also under CCM's names, choria_ccm_*.",
-)
+@metrics_compat_option
 @state_dir_option
 def agent(config: str, context: str | None, metrics_compat: str | None, state_dir: str | None) -> None:
     """Run as CCM's agent is configured in FILE: as 'reactor run' with its manifests, data and registration.

@@ -39,6 +39,13 @@ class MetricsEndpoint(NamedTuple):
         return (CcmMetrics(),)
 
 
+metrics_compat_option = click.option(
+    "--metrics-compat",
+    type=click.Choice(["ccm"]),
+    help="Serve metrics also under CCM's names, choria_ccm_*.",
+)
+
+
 def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--metrics``, ``--metrics-token-file`` and ``--metrics-compat``; the command gets ``endpoint``.
 
@@ -57,15 +64,9 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Require the bearer token in this file from clients of --metrics.",
     )
 
-    compat = click.option(
-        "--metrics-compat",
-        type=click.Choice(["ccm"]),
-        help="Serve metrics also under CCM's names, choria_ccm_*.",
-    )
-
     @port
     @token
-    @compat
+    @metrics_compat_option
     @wraps(command)
     def with_metrics(
         *args: Any,
