@@ -1,4 +1,4 @@
-"""`reactor lsp` while somebody types in a manifest of 2,000 lines, over the protocol.
+"""`reactor lsp` while a user edits a manifest of 2,000 lines, over the protocol.
 
 Each sample types into the middle of the manifest. It measures the time from the message of the change to its diagnostics,
 and to the answer of a completion that is asked for at once, as editors do. Bar: 50 ms, 99 of 100 times.
@@ -18,7 +18,7 @@ LINES, IN_RESOURCE = 2000, 6
 PAUSE = 0.05
 """Seconds between two keys of a fast typist."""
 READING = 1.0
-"""Seconds until somebody who has opened a manifest types."""
+"""Seconds between the opening of a manifest and the first edit."""
 
 
 class Editor:
@@ -83,7 +83,7 @@ class Editor:
 
 
 def manifest() -> tuple[str, str]:
-    """The manifest before and after the line where somebody types."""
+    """The manifest before and after the edited line."""
     lines = ["data: {web: {port: 80}}", "resources:", "  - file:"]
     for number in range((LINES - 4) // IN_RESOURCE):
         lines += [

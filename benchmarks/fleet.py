@@ -37,7 +37,7 @@ KNOWN = 10_000
 WAVES = (100, 1000, 5000, 10_000)
 BUNDLE_MB = 20
 MANY = 2000
-"""Above so many hosts, they report as seldom as real ones: one process can't do more."""
+"""With more hosts than this, each reports as seldom as a real one: one process can not do more."""
 
 
 class Stamps(list[int]):

@@ -2,7 +2,7 @@
 
 One of 1,000 files gets other content in the manifest while a command of 3 s runs: until the file has it. 10,000 files
 and a hangup: until the reload is through. One of 10,000 gets other content: for how long putting the new version into
-force holds the event loop, in one piece, journal included. One file that somebody else writes 10,000 times, once a millisecond: what
+force holds the event loop, in one piece, journal included. One file that another program writes 10,000 times, once a millisecond: what
 that costs, and until it is right after the last. The drift benchmark's write, with the journal and without.
 """
 
@@ -130,7 +130,7 @@ def reloads_of_what_is_unchanged(space: Path, files: int, turns: int) -> list[fl
 
 
 def swaps_with_one_changed(space: Path, files: int, turns: int) -> list[float]:
-    """Milliseconds for which each swap to a version with one other file of so many holds the event loop."""
+    """Milliseconds for which a swap holds the event loop, for each reload of ``files`` files of which one changed."""
     world, swaps = World(space / "w", 100, files), space / "swaps"
     world.make_directories()
     manifest = write_manifest(world, space / "manifest.yaml")

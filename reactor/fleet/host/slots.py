@@ -2,7 +2,7 @@
 
 See `reactor.fleet.slot_holder` for the keys.
 
-A holder counts its lease from before the request, on a clock that nobody sets. So it stops before the server frees the
+A holder counts its lease from before the request, on a clock that can not be set. So it stops before the server frees the
 slot.
 """
 
@@ -39,7 +39,7 @@ _FAREWELL = 2.0
 
 
 def steady() -> float:
-    """Seconds on a clock that also counts while the machine sleeps, and that nobody sets."""
+    """Seconds on a clock that also counts while the machine sleeps, and can not be set."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
