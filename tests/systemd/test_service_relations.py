@@ -252,7 +252,8 @@ async def test_a_start_says_which_unit_it_stops(says_so):
 async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch, is_first):
     monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 5.0)
     other, unit = Unit(), Unit()
-    other.write(unit="" if is_first else f"After={unit.full}")  # then it waits in the queue while the unit stops
+    # Ordered after the unit, the other one waits in the queue while the unit stops.
+    other.write(unit="" if is_first else f"After={unit.full}")
     unit.write(
         "Type=oneshot\nRemainAfterExit=yes\nTimeoutStopSec=1s",
         unit=f"Conflicts={other.full}",
