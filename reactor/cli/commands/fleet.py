@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
-from reactor.cli.commands.fleet_doctor import doctor
-from reactor.cli.commands.fleet_keys import keys
+from reactor.cli.commands import fleet_enrolment, fleet_inspection, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_secrets import secret
-from reactor.cli.commands.fleet_shared import shared
-from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
@@ -147,11 +143,8 @@ for _command in (
     *fleet_enrolment.COMMANDS,
     *fleet_views.COMMANDS,
     *fleet_releases.COMMANDS,
-    slots,
+    *fleet_inspection.COMMANDS,
     secret,
-    shared,
-    keys,
-    doctor,
 ):
     fleet.add_command(_command)
 
