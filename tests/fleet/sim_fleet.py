@@ -18,7 +18,7 @@ from reactor.fleet.operator.publishing import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.testing import SimHost
 

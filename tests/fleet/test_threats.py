@@ -17,7 +17,7 @@ from reactor.fleet.operator.publishing import publish_bundle, publish_release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import PIN, RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.testing import SimHost

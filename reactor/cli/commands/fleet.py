@@ -112,7 +112,7 @@ def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     raise click.exceptions.Exit(drive_channels(home, channels, until_ended=until_ended))
 
 
-_ACTS = {
+_COMMANDS = {
     "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave go on."),
     "resume": ("Go on after a pause or a halt.", "Go on with the rollout of CHANNEL, in the same wave, which soaks again."),
     "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts stay at what they have."),
@@ -123,7 +123,7 @@ _ACTS = {
 
 
 def _act(name: str) -> click.Command:
-    short, text = _ACTS[name]
+    short, text = _COMMANDS[name]
 
     def act(channel: str, why: str, home: str, form: Format) -> None:
         from reactor.cli.running.fleet import act_on
@@ -137,7 +137,7 @@ def _act(name: str) -> click.Command:
     return click.command(name, short_help=short, help=text)(act)
 
 
-for _name in _ACTS:
+for _name in _COMMANDS:
     fleet.add_command(_act(_name))
 for _command in (
     *fleet_enrolment.COMMANDS,

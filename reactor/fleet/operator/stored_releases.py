@@ -17,7 +17,7 @@ from reactor.fleet.operator.views import read_host_specs
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.sshsig import parse_signatures
-from reactor.fleet.rollout.acts import RolloutError
+from reactor.fleet.rollout.commands import RolloutError
 from reactor.fleet.rollout.state import ChannelState
 
 KEPT = 5
