@@ -13,7 +13,7 @@ from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import PIN, RELEASE
