@@ -22,8 +22,7 @@ from reactor.fleet.operator.doctor.examination import examine
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.public_keys import HostKeys, keys_of_fleet, keys_of_hosts
 from reactor.fleet.operator.server_config import load_operator_directory
-from reactor.fleet.operator.shared import shared_values
-from reactor.fleet.operator.slots import held_slots
+from reactor.fleet.operator.shared_state import held_slots, shared_values
 from reactor.resource.escaping import escaped
 
 

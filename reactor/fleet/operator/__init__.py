@@ -27,6 +27,6 @@
 - ``expulsion``: revokes the keys of a host, and deletes its stored data;
 - ``public_keys``: the public keys of the fleet and its hosts;
 - ``errors``: the errors of enrolment;
-- ``slots``: the held slots; ``shared``: the values that hosts share;
+- ``shared_state``: the held slots, and the values that hosts share;
 - ``secrets``: sets secrets of hosts; ``secret_keys``: the age key of operators; ``stored_secrets``: lists them.
 """
