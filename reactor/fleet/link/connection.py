@@ -18,10 +18,9 @@ from reactor.fleet.link.errors import (
     UnreachableError,
 )
 from reactor.fleet.link.handshake import open_session
-from reactor.fleet.link.messages import Messages
 from reactor.fleet.link.options import Options, Timing
-from reactor.fleet.link.outbox import Outbox
 from reactor.fleet.link.pauses import Outage, Pauses
+from reactor.fleet.link.queues import Messages, Outbox
 from reactor.fleet.link.requests import Requests, Waiting
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.link.session import SessionTasks
