@@ -55,13 +55,13 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         await fleet.begin(js, 1, waves=WAVES)
         seen = []
 
-        def tell(state, _):
+        def show(state, _):
             seen.append(state.wave)
             taken = {name for name in NAMES if fleet.taken(name)}
             assert taken <= inside(1, state.wave), "a host outside the wave took the release"
 
         with trio.fail_after(20):
-            state = await Driver(js, "web", "ann", tell=tell, interval=0.2).run(until_ended=True)
+            state = await Driver(js, "web", "ann", on_state=show, interval=0.2).run(until_ended=True)
         assert state.phase is Phase.DONE
         assert set(seen) == set(WAVES)
         assert set(fleet.in_force().values()) == {1}

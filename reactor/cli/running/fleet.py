@@ -94,7 +94,7 @@ def admit_host(
 def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> int:
     """Drive until stopped, or until nothing moves. Returns the exit code."""
 
-    def tell(state: ChannelState, why: str) -> None:
+    def show(state: ChannelState, why: str) -> None:
         click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {why}")
 
     async def all_of_them(js: JetStream) -> list[bool]:
@@ -102,7 +102,7 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
         async def one(channel: str) -> None:
             begun, _ = await Channels(js).read(channel)
-            found = await Driver(js, channel, author(), tell=tell).run(until_ended=until_ended)
+            found = await Driver(js, channel, author(), on_state=show).run(until_ended=until_ended)
             ended.extend([_went_well(begun, found)] if found else [])
 
         async with trio.open_nursery() as nursery:
