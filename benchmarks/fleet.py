@@ -237,14 +237,14 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
             host.engine.fails.add(release.digest)
     seen: dict[str, float] = {}
 
-    def tell(found: Any, _why: str) -> None:
+    def show(found: Any, _why: str) -> None:
         if found.phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
             seen["at"] = time.monotonic()
             seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
 
     await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
     with trio.fail_after(patience(fleet, 180)):
-        ended = await Driver(js, "web", "ann", tell=tell, interval=interval(fleet)).run(until_ended=True)
+        ended = await Driver(js, "web", "ann", on_state=show, interval=interval(fleet)).run(until_ended=True)
     assert ended.phase is Phase.REVERTED, ended
     await waited(fleet, partial(_all_have, fleet, previous), 60)
     results["taken"] = 100 * seen["taken"] / len(fleet.hosts)

@@ -14,11 +14,11 @@ from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.testing import SimHost
 

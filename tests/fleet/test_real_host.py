@@ -25,7 +25,7 @@ from reactor.fleet.bundle.store import BundleStore, StoreLockedError
 from reactor.fleet.event_batch import decode_batch, parse_batch_id
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.ports import Identity
-from reactor.fleet.operator.slots import held_slots
+from reactor.fleet.operator.shared_state import held_slots
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.slot_holder import Holder

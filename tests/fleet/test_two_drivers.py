@@ -14,7 +14,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator import drive
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
-from reactor.fleet.rollout.acts import Author, advance
+from reactor.fleet.rollout.commands import Author, advance
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import Phase
 
