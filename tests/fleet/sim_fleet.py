@@ -5,6 +5,7 @@ from functools import partial
 
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 from signers_of_tests import new_key, public, signers_of
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS
@@ -99,7 +100,7 @@ class SimFleet:
         }
 
 
-async def until(condition, seconds=20.0, *, pause=0.01):
+async def until(condition, seconds=PATIENCE, *, pause=0.01):
     """Wait until ``condition`` is true of a world that changes by events of others."""
     with trio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - what changes it is another program
