@@ -9,6 +9,8 @@ from journal_worlds import journal_in, told_by
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.parts import Setting
 
 
 def absent(path):
@@ -64,6 +66,29 @@ async def test_a_user_who_no_longer_asks_for_it_is_forgotten(directory):
         await journal.record_reversal("file#/a", absent("/a"))
         assert journal.reversals({"file#/a": wanted("/a", reverse=False)}) == []
         assert journal.reversals({}) == []
+
+
+@pytest.mark.parametrize(
+    "reversal",
+    [
+        pytest.param(
+            Setting(name="a", path="/etc/a.toml", ensure="absent"), id="no property that was not set"
+        ),
+        pytest.param(
+            Mount.model_validate(
+                {"name": "/a", "ensure": "present", "device": "/dev/a", "fstype": "ext4", "pass": 2}
+            ),
+            id="a property by its name in a manifest",
+        ),
+    ],
+)
+async def test_a_reversal_is_read_as_it_was_recorded(directory, reversal):
+    with journal_in(directory) as journal:
+        await journal.record_reversal(reversal.ref, reversal)
+    with journal_in(directory) as journal:
+        (found,) = journal.reversals({})
+    assert (found, found.model_fields_set) == (reversal, reversal.model_fields_set)
+    assert list(found.property_problems()) == []
 
 
 async def test_another_manifest_undoes_nothing_and_forgets_nothing(directory):
