@@ -8,6 +8,7 @@ from journal_worlds import journal_in, told_by
 
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
+from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 from reactor.resources.mount import Mount
 from reactor.resources.parts import Setting
@@ -99,6 +100,28 @@ async def test_another_manifest_undoes_nothing_and_forgets_nothing(directory):
     other.close()
     with journal_in(directory) as journal:
         assert journal.reversals({}) == [absent("/a")]
+
+
+async def test_a_later_record_of_another_manifest_hides_none_of_ours(directory):
+    with journal_in(directory) as journal:
+        await journal.record_reversal("file#/a", absent("/a"))
+    other = Journal.open(str(directory), "/etc/other.yaml", str)
+    await other.record_reversal("file#/b", absent("/b"))
+    other.close()
+    with journal_in(directory) as journal:
+        assert journal.reversals({}) == [absent("/a")]
+
+
+async def test_what_a_full_disk_keeps_from_being_undone_stays_applied(directory):
+    with journal_in(directory, []) as journal:
+        await journal.record_reversal("file#/a", absent("/a"))
+        journal.undone("file#/a")
+        journal.applied(absent("/a"))
+        journal._writer.store._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(ResourceError, match="could not be undone"):
+            await journal.record_reversal("file#/a", absent(f"/{'a' * 100_000}"))
+        assert not journal.can_undo("file#/a")
+        assert journal.cause_of(absent("/a")).name == "DRIFT"
 
 
 @pytest.mark.parametrize("manifest", ["https://example.net/site.tar.gz", "/etc/site.yaml"])
