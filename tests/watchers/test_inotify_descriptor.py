@@ -58,10 +58,11 @@ async def test_events_end_with_the_last_who_holds_the_watch(descriptor, tmp_path
     assert descriptor.read() == []
 
 
-async def test_a_file_is_no_directory_and_is_refused_where_one_is_wanted(descriptor, tmp_path):
+@pytest.mark.parametrize("only_names", [False, True])
+async def test_a_file_is_no_directory_and_is_refused_where_one_is_wanted(descriptor, tmp_path, only_names):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError):
-        descriptor.watch(os.fsencode(tmp_path / "file"))
+        descriptor.watch(os.fsencode(tmp_path / "file"), only_names=only_names)
 
 
 async def test_only_names_are_reported_where_only_these_matter(descriptor, tmp_path):
