@@ -29,17 +29,17 @@ from reactor.resources.container.changes import FORMER, KIND, NEW, Changes
 from reactor.resources.container.daemon import Daemon, bare_id, usual_socket
 from reactor.resources.container.declaration import LABEL, Declaration, form_of
 from reactor.resources.container.property_types import (
+    BUILT_IN_NETWORKS,
     Image,
     PortText,
     Restart,
     VolumeText,
     check_container_name,
+    every_container,
     parse_port,
     parse_volume,
 )
 from reactor.watchers.containers import ContainerWatch, Link
-
-_BUILT_IN_NETWORKS = ("bridge", "host", "none", "default", "slirp4netns", "pasta", "private")
 
 
 class ContainerState(NamedTuple):
@@ -138,10 +138,14 @@ class Container(Resource[ContainerState], kind="container"):
 
         Provides: Nothing.
 
-        Depends on: The directories of the host that it mounts, and the socket of the daemon.
+        Depends on: The directories of the host that it mounts, its networks, and the socket of the daemon.
         """
+        peers = every_container(self._socket)
+        if self.ensure == "absent":
+            return Relations(depends_on=(peers,))
         sources = (volume.source for volume in map(parse_volume, self.volumes) if volume.is_bind)
-        return Relations(depends_on=() if self.ensure == "absent" else (*sources, self._socket))
+        networks = (f"container_network#{name}" for name in self.networks)
+        return Relations(depends_on=(*sources, *networks, self._socket, peers))
 
     def claims(self) -> Iterable[Claim]:
         """The name of the container, and the ports of the host."""
@@ -215,8 +219,9 @@ class Container(Resource[ContainerState], kind="container"):
             raise ResourceError(f"this host has no image {self.image}", "write pull: missing")
         self._require_mounted()
         for network in self.networks:
-            if network not in _BUILT_IN_NETWORKS and not await self._daemon.has_network(network):
-                raise ResourceError(f"there is no network {network}", f"docker network create {network}")
+            if network not in BUILT_IN_NETWORKS and await self._daemon.network(network) is None:
+                missing = f"container_network#{network}"
+                raise ResourceError(f"there is no network {network}", f"declare {missing}", missing=missing)
 
     async def describe(self) -> Mapping[str, Any]:
         """Whether it runs, and its image."""

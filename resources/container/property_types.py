@@ -17,6 +17,8 @@ _PORT = re.compile(
 )
 _RESTART = re.compile(r"no|always|unless-stopped|on-failure(:\d{1,6})?")
 _HIGHEST_PORT = 65535
+BUILT_IN_NETWORKS = ("bridge", "host", "none", "default", "slirp4netns", "pasta", "private")
+"""The networks that a daemon brings, or understands without one."""
 _LONGEST_NAME = 200
 
 
@@ -39,6 +41,11 @@ class Volume(NamedTuple):
     def is_bind(self) -> bool:
         """Whether the source is a path of the host."""
         return self.source.startswith("/")
+
+
+def every_container(socket: str) -> str:
+    """What all containers of a daemon depend on in the graph: the removal of a network goes after them."""
+    return f"containers of {socket}"
 
 
 def check_container_name(name: str) -> str:
