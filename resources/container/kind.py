@@ -36,8 +36,10 @@ from reactor.resources.container.property_types import (
     VolumeText,
     check_container_name,
     every_container,
-    parse_port,
+    network_problem,
     parse_volume,
+    port_claims,
+    volume_problems,
 )
 from reactor.watchers.containers import ContainerWatch, Link
 
@@ -112,18 +114,8 @@ class Container(Resource[ContainerState], kind="container"):
             words = "registry_user and registry_password go together"
             given = "registry_user" if self.registry_user else "registry_password"
             yield PropertyProblem((given,), words, "set both, or none")
-        alone = [name for name in self.networks if name in ("host", "none")]
-        if alone and len(self.networks) > 1:
-            yield PropertyProblem(
-                ("networks",), f"network {alone[0]} excludes all others", "remove the others"
-            )
-        if alone and self.ports:
-            words = f"ports have no effect in the network {alone[0]}"
-            yield PropertyProblem(("ports",), words, "remove ports, or networks")
-        targets = [parse_volume(text).target for text in self.volumes]
-        for index, target in enumerate(targets):
-            if target in targets[:index]:
-                yield PropertyProblem(("volumes", index), f"{target} has two volumes", "remove one of them")
+        yield from network_problem(self.networks, self.ports)
+        yield from volume_problems(self.volumes)
         for name in self.environment:
             if not name or "=" in name or "\0" in name:
                 yield PropertyProblem(("environment",), f"{name!r} is not a name of a variable", "correct it")
@@ -150,12 +142,8 @@ class Container(Resource[ContainerState], kind="container"):
     def claims(self) -> Iterable[Claim]:
         """The name of the container, and the ports of the host."""
         yield Claim("container", f"{self._socket} {self.name}", {"ensure": self.ensure, "image": self.image})
-        if self.ensure != "running":
-            return
-        for port in map(parse_port, self.ports):
-            if port.outer:
-                where = f"{port.host or '*'}:{port.outer}/{port.inner.partition('/')[2]}"
-                yield Claim("port of the host", where, {"container": self.name})
+        if self.ensure == "running":
+            yield from port_claims(self.ports, self.name)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """None: the daemon acts, on requests over its socket."""
