@@ -122,8 +122,8 @@ class EventBatch(Protocol):
     """Events to send. See `reactor.journal.sent_events.Batch`."""
 
     @property
-    def nonce(self) -> str:
-        """Names the journal."""
+    def secret(self) -> str:
+        """A random number of the journal that nobody else knows."""
 
     @property
     def first(self) -> int:
