@@ -88,7 +88,7 @@ class Alerts:
         self._once(DRIFT, ref, "the audit repaired drift that no event had announced", time, now)
 
     def due(self) -> float | None:
-        """Return when the next message is to be sent; None if there is none."""
+        """Return when the next message must be sent; None if there is none."""
         if self.waiting or self.left_out:
             return self._retry_at if self._retry_at is not None else self._group_at
         if self.lasting and self._sent_at is not None:
@@ -146,7 +146,7 @@ class Alerts:
         self.left_out = int(state["left_out"])
         self._sent_at = state["since"]
         if self.waiting or self.left_out:
-            self._attempts = 1  # what recovers now is told: an earlier run may have tried to send it
+            self._attempts = 1  # a recovery is sent now: an earlier run may have tried to send the failure
             self._schedule(now)
 
     def _still_failed(self, key: tuple[str, str], sent: Alert, current: Alert | None) -> None:

@@ -167,10 +167,10 @@ class Git(Resource[GitState], kind="git"):
     async def _names_on_the_server(self, source: str) -> list[str]:
         """The names of the files in the commit ``source``, fetched into a directory that is removed at once."""
         git = self._desired.git
-        who = await git.identity()
+        identity = await git.identity()
         with tempfile.TemporaryDirectory(prefix="reactor-") as scratch:
-            if who is not None:
-                os.chown(scratch, who.uid, who.gid)
+            if identity is not None:
+                os.chown(scratch, identity.uid, identity.gid)
             await git.must(scratch, "init", "--quiet", "--bare", "--template=")
             await git.must(scratch, "fetch", "--quiet", "--depth=1", "--", self._desired.url, source)
             return await git.lines(scratch, "ls-tree", "-r", "--name-only", "FETCH_HEAD")

@@ -42,10 +42,10 @@ class Observer:
     async def _observe(self, paths: Collection[str] | None) -> GitState:
         desired = self.desired
         await fragile_mounts().ask(desired.path)
-        who = await desired.git.identity()
+        identity = await desired.git.identity()
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
-            looked = look(desired.path, os.geteuid() if who is None else who.uid, branch)
+            looked = look(desired.path, os.geteuid() if identity is None else identity.uid, branch)
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None
         if not is_here:

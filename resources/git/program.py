@@ -37,7 +37,7 @@ _WHO = {
 _HINTS = (
     ("Host key verification failed", "write known_hosts or accept_new_host: true, or add the host to /etc/ssh/ssh_known_hosts"),
     ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
-    ("could not read Username", "the server wants credentials: write them in the url, from secret data"),
+    ("could not read Username", "the server requires credentials: write them in the url, from secret data"),
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     ("index.lock", "another git is at work there, or was killed: if none runs, remove that file"),
@@ -101,17 +101,17 @@ class Program:
 
         Raises ResourceError when it can't be started, or takes too long.
         """
-        who = await self.identity()
+        identity = await self.identity()
         environment = {
             **ENVIRONMENT,
-            **({"HOME": _our_home()} if who is None else who.environment),
+            **({"HOME": _our_home()} if identity is None else identity.environment),
             **self.access.environment,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(cwd),
         }
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = ("git", "--no-optional-locks", *settings, *arguments)
         try:
-            return await run(Command(words, cwd, environment, self.timeout, identity=who), on_line)
+            return await run(Command(words, cwd, environment, self.timeout, identity=identity), on_line)
         except ResourceError as error:
             if error.missing is not None and error.missing.endswith("/git"):
                 hint = "declare package#git, and let this require it"

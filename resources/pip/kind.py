@@ -139,10 +139,10 @@ class Pip(Resource[PipState], kind="pip"):
     async def observe(self) -> PipState:
         """The environment and the file of requirements. No Python is started. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
-        who = await self._installer.identity()
+        identity = await self._installer.identity()
         self._heard.take()
         with ErrorContext(f"look at {self.name}"):
-            environment = read_environment(self.name, os.geteuid() if who is None else who.uid)
+            environment = read_environment(self.name, os.geteuid() if identity is None else identity.uid)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)

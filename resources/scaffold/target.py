@@ -74,7 +74,7 @@ class TargetTree:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are so many other files that a check of only a few files takes long, too."""
+        """Whether there are too many other files: then a check of only a few files takes long, too."""
         return len(self._others) > _CROWD
 
     def compare_only(

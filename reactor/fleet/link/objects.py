@@ -128,7 +128,7 @@ class ObjectStore:
     ) -> AsyncGenerator[Stored, None]:
         """Yield the chunks, those after a sequence number: directly, or through a consumer where the stream forbids that.
 
-        So many are asked for ``at_once``. They are not verified.
+        ``at_once``: the number that is requested at a time. They are not verified.
         """
         subject = f"$O.{self.bucket}.C.{info.nuid}"
         if not info.size:
