@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import DisconnectedError, NoAnswerError, NoRespondersError, UnreachableError
@@ -100,12 +101,12 @@ async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(ser
             nursery.start_soon(ask)
             await link.flush()
             server.kill()
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 await failed.wait()
             with pytest.raises(DisconnectedError, match="there is no connection to the NATS server"):
                 await link.publish("x")
             server.start()
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 await link.wait_up()
             assert link.epoch == 2
             await link.publish("after", b"still there")

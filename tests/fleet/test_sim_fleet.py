@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 from sim_fleet import GATE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
@@ -45,7 +46,7 @@ def report(fleet, name):
     return fleet.hosts[name].fleet.followers[0].report
 
 
-async def driven(js, name="driver", seconds=20):
+async def driven(js, name="driver", seconds=PATIENCE):
     with trio.fail_after(seconds):
         return await Driver(js, "web", name, interval=0.2).run(until_ended=True)
 
@@ -60,7 +61,7 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
             taken = {name for name in NAMES if fleet.taken(name)}
             assert taken <= inside(1, state.wave), "a host outside the wave took the release"
 
-        with trio.fail_after(20):
+        with trio.fail_after(PATIENCE):
             state = await Driver(js, "web", "ann", on_state=show, interval=0.2).run(until_ended=True)
         assert state.phase is Phase.DONE
         assert set(seen) == set(WAVES)
@@ -120,7 +121,7 @@ async def test_too_many_failures_in_a_large_wave_halt_it_for_people(fleet):
             fleet.hosts[name].engine.fails.clear()
             fleet.hosts[name].fleet.engine_changed()
         views = await read_views(js, "web", 1)
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             while any(view.phase is not HostPhase.CONVERGED for view in views):
                 views = await read_views(js, "web", 1)
         await Channels(js).act("web", commands.resume, "ann")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import trio
 from fleet_server import FleetServer
-from nats_servers import Cluster
+from nats_servers import PATIENCE, Cluster
 from sim_fleet import SimFleet
 
 from reactor.fleet.bucket_names import CHANNELS
@@ -76,7 +76,7 @@ class Thousand(SimFleet):
 
     async def kill_leader(self):
         """Kill the leader of the channels as a crash does, and start it again."""
-        async with self.fleet_server.connected(seconds=20) as js:
+        async with self.fleet_server.connected(seconds=PATIENCE) as js:
             leader = (await js.stream_info(f"KV_{CHANNELS}"))["cluster"]["leader"]
         server = self.fleet_server.cluster.named(leader)
         server.kill()
