@@ -155,7 +155,7 @@ async def keep_credentials(config: HostConfig, connection: Connection) -> None:
     """Renew the credentials of this host, until cancelled. Needs the card key, which `join` writes."""
     path, name = config.options.credentials, config.identity.id
     if config.card_key is not None and path is not None:
-        await Renewal(connection, name, path, config.card_key, card=config.card, tell=_say).run()
+        await Renewal(connection, name, path, config.card_key, card=config.card, on_notice=_say).run()
 
 
 def _secrets_place(manifests: ChannelManifests, config_path: str) -> FleetPlace:

@@ -35,9 +35,9 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel; ``tell`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel; ``on_change`` is called when it changes."""
 
-    def __init__(self, js: JetStream, host: Host, channel: str, tell: Callable[[], None]) -> None:
+    def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
         self.trigger = DebouncedEvent()
         self.spec = HostSpec(host.identity.id)
@@ -45,7 +45,7 @@ class ChannelFollower:
         self._js = js
         self._host = host
         self._store = host.stores[channel]
-        self._tell = tell
+        self._on_change = on_change
         self._hinted = 0
         self._seen = 0
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
@@ -200,4 +200,4 @@ class ChannelFollower:
             new = replace(new, since=self._host.clock())
         self.report = new
         if new != old:
-            self._tell()
+            self._on_change()
