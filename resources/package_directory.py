@@ -157,7 +157,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """The directory, the names of its packages; a timer if the newest version is wanted."""
         yield PathWatch(self.name)
         if self.ensure == "present":
-            yield PathWatch(f"{self.name}/{self.listed_in}", self._heard, without=self._not_entered)
+            yield PathWatch(f"{self.name}/{self.listed_in}", self._changed_paths, without=self._not_entered)
             if self._followed:
                 yield TimerWatch(self.interval)
 
@@ -186,7 +186,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """
         await fragile_mounts().ask(self.name)
         identity = await self._identity()
-        self._heard.take()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
             state = self._read(os.geteuid() if identity is None else identity.uid)
         if self.ensure == "absent":
@@ -246,7 +246,7 @@ class PackageDirectory(Resource[DirectoryState]):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_heard", "_asked"):
+        for derived in ("_changed_paths", "_asked"):
             copied.__dict__.pop(derived, None)
         return copied
 
@@ -332,7 +332,7 @@ class PackageDirectory(Resource[DirectoryState]):
         return [spec.name for spec in specs if spec.version == LATEST]
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property

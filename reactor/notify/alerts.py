@@ -46,7 +46,7 @@ class Alerts:
         self._on = frozenset(on)
         self._wait, self._interval, self._repeat = wait, interval, repeat
         self._sent_at: float | None = None
-        self._told: dict[tuple[str, str], float] = {}
+        self._sent: dict[tuple[str, str], float] = {}
         self._retry_at: float | None = None
         self._group_at: float | None = None
         self._attempts = 0
@@ -109,7 +109,7 @@ class Alerts:
         for key, sent in self._in_flight.items():
             current = self.waiting.pop(key, None)
             if key[0] != FAILED:
-                self._told[key] = now
+                self._sent[key] = now
             elif sent.ended is None:
                 self._still_failed(key, sent, current)
             elif current is not None and current.ended is None:  # it failed again meanwhile
@@ -118,7 +118,7 @@ class Alerts:
         self.left_out -= left_out
         self._attempts, self._retry_at, self._sent_at = 0, None, now
         self._group_at = now + self._interval
-        self._told = {key: at for key, at in self._told.items() if now - at < self._repeat}
+        self._sent = {key: at for key, at in self._sent.items() if now - at < self._repeat}
 
     def refused(self, now: float) -> None:
         """The last `batch` could not be sent: it stays, and is sent again later, with new alerts."""
@@ -158,8 +158,8 @@ class Alerts:
             self.lasting[key[1]] = current or sent
 
     def _once(self, kind: str, ref: str, reason: str, time: float, now: float) -> None:
-        told = self._told.get((kind, ref))
-        if kind in self._on and (told is None or now - told >= self._repeat):
+        sent_at = self._sent.get((kind, ref))
+        if kind in self._on and (sent_at is None or now - sent_at >= self._repeat):
             self._add(kind, ref, reason, time, now)
 
     def _add(self, kind: str, ref: str, reason: str, time: float, now: float) -> None:

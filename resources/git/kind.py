@@ -100,10 +100,10 @@ class Git(Resource[GitState], kind="git"):
         if self.ensure == "absent":
             yield PathWatch(self.name)
             return
-        heard = self._observer.heard
-        yield PathWatch(self.name, heard, without=frozenset((".git",)))
+        changed_paths = self._observer.changed_paths
+        yield PathWatch(self.name, changed_paths, without=frozenset((".git",)))
         yield from (PathWatch(f"{self.name}/.git/{name}") for name in _WATCHED)
-        yield PathWatch(f"{self.name}/.git/refs/heads", heard)
+        yield PathWatch(f"{self.name}/.git/refs/heads", changed_paths)
         if self.revision is None or not is_commit(self.revision):
             yield TimerWatch(self.interval)
 

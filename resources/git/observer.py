@@ -24,18 +24,18 @@ class Observer:
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self.remote = Remote(desired)
-        self.heard = ChangedPaths()
+        self.changed_paths = ChangedPaths()
         self._last: tuple[Looked, GitState] | None = None
         self._tracked: frozenset[str] | None = None
         self._origin: tuple[Stamp | None, str | None] | None = None
 
     async def observe(self) -> GitState:
         """The state. Raises ResourceError, also when git must not run there, and when the server can't be asked."""
-        paths = self.heard.take()
+        paths = self.changed_paths.take()
         try:
             return await self._observe(paths)
         except BaseException:
-            self.heard.lose()
+            self.changed_paths.lose()
             self._last = None
             raise
 
