@@ -9,7 +9,6 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -17,28 +16,15 @@ from typing import cast
 import trio
 
 from reactor import Watch, Watcher, WatchSink
+from reactor.watchers.alarms import Alarm
 
 _ABSOLUTE = 1
 _NANOSECONDS = 10**9
 _FARTHEST = 2**62 // _NANOSECONDS
 
 
-class WallAlarm:
+class WallAlarm(Alarm):
     """The next time at which a resource must be checked, in seconds since the epoch. A resource has one."""
-
-    def __init__(self) -> None:
-        self.at = math.inf
-        self._on_change: Callable[[], None] | None = None
-
-    def set(self, at: float) -> None:
-        """Set the time; ``math.inf`` for none. The earlier time is dropped."""
-        self.at = at
-        if self._on_change is not None:
-            self._on_change()
-
-    def listen(self, on_change: Callable[[], None] | None) -> None:
-        """Call ``on_change`` when the time is set."""
-        self._on_change = on_change
 
 
 @dataclass(frozen=True, slots=True)
