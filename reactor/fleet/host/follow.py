@@ -14,8 +14,7 @@ from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
-from reactor.fleet.host.download import download
+from reactor.fleet.host.fetch import VerifiedRelease, download, read_pin, read_release
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
