@@ -28,7 +28,7 @@ _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _NO_ANSWER = "fatal: Could not read from remote repository."
 """What git says last when ssh has failed, which says more."""
-_WHO = {
+_AUTHOR = {
     f"GIT_{role}_{key}": value
     for role in ("AUTHOR", "COMMITTER")
     for key, value in (("NAME", "reactor"), ("EMAIL", "reactor@localhost"))
@@ -62,7 +62,7 @@ class Access:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_SSH_COMMAND": self._ssh,
             "GIT_SSH_VARIANT": "ssh",
-            **_WHO,
+            **_AUTHOR,
         }
         if self.credentials is not None:
             word = base64.b64encode(":".join(self.credentials).encode()).decode()

@@ -64,7 +64,7 @@ class ChannelFollower:
             try:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
-                self._say(why=str(error))
+                self._update_report(why=str(error))
                 done, longest = False, pace.longest_retry
             retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
@@ -93,7 +93,7 @@ class ChannelFollower:
         except (LinkError, StoreLockedError):
             raise
         except ReactorError as error:
-            self._say(HostPhase.REJECTED, about, why=error.message)
+            self._update_report(HostPhase.REJECTED, about, why=error.message)
         return True
 
     async def _follow(self, state: ChannelState) -> None:
@@ -111,7 +111,7 @@ class ChannelFollower:
             windows=identity.windows,
         )
         if desired.release is None:
-            self._say(HostPhase.WAITING, why=desired.why)
+            self._update_report(HostPhase.WAITING, why=desired.why)
             return
         chosen = offered
         if desired.release != state.release:
@@ -122,22 +122,22 @@ class ChannelFollower:
         about = state.release if desired.is_held else chosen.digest
         judgement = judge(chosen.release, self._circumstances())
         if judgement.answer is Answer.EXCLUDED:
-            self._say(HostPhase.EXCLUDED, about, why=judgement.why)
+            self._update_report(HostPhase.EXCLUDED, about, why=judgement.why)
         elif judgement.answer is Answer.WAIT or desired.waits:
-            self._say(HostPhase.WAITING, about, why=judgement.why or desired.why)
+            self._update_report(HostPhase.WAITING, about, why=judgement.why or desired.why)
         else:
             if chosen.digest != self._store.in_force:
                 await self._switch(chosen, about, state.splay)
             if desired.is_held:
-                self._say(HostPhase.HELD, about, why=desired.why)
+                self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._say(HostPhase.MOVING, about, why=judgement.why)
+                self._update_report(HostPhase.MOVING, about, why=judgement.why)
                 self.refresh()
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
         if not self._store.has_bundle(release):
-            self._say(HostPhase.FETCHING, about)
+            self._update_report(HostPhase.FETCHING, about)
             if splay and (await self._store.arrived()).bundle != release.bundle:
                 await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
             await download(self._js.objects(BUNDLES), release, self._store)
@@ -181,7 +181,7 @@ class ChannelFollower:
         phase = self._host.engine.phase_of(report.about)
         if phase is HostPhase.CONVERGED and self._is_stale(report.about):
             phase = HostPhase.STALE
-        self._say(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
+        self._update_report(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
 
     def _is_stale(self, digest: str) -> bool:
         kept = self._store.document(digest)
@@ -190,7 +190,7 @@ class ChannelFollower:
         except DocumentError:
             return False
 
-    def _say(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
+    def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
         new = replace(
             old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why

@@ -174,8 +174,8 @@ def _connect_fields(session: Session, options: Options) -> dict[str, Any]:
 
 def _largest(info: dict[str, Any]) -> int:
     """Return the largest size of a message in bytes, as the server announces it, within bounds."""
-    said = info.get("max_payload")
-    return min(max(said if isinstance(said, int) else 0, _LEAST_LIMIT), _MOST_LIMIT)
+    given = info.get("max_payload")
+    return min(max(given if isinstance(given, int) else 0, _LEAST_LIMIT), _MOST_LIMIT)
 
 
 async def _received(stream: trio.abc.Stream) -> bytes:
