@@ -26,10 +26,10 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     """Raise ResourceError when ``path`` does not belong to ``uid``, or when root would trust what others can write."""
-    owner, who = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
+    owner, user = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
     if found.st_uid != uid:
-        words = f"{path} belongs to {owner}, and what is in it would be run as {who}"
-        raise ResourceError(words, f"add user: {owner}, or give it to {who}")
+        words = f"{path} belongs to {owner}, and what is in it would be run as {user}"
+        raise ResourceError(words, f"add user: {owner}, or give it to {user}")
     if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
@@ -45,8 +45,8 @@ def refuse_way(path: str, uid: int) -> None:
     except ResourceError:
         return  # there is no such directory yet
     if is_unsafe:
-        who = names_of(uid, 0)[0]
-        words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {who}"
+        user = names_of(uid, 0)[0]
+        words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {user}"
         raise ResourceError(words, "add user: the user to whom that directory belongs")
 
 
@@ -66,8 +66,8 @@ def refuse_unwritable(path: str) -> None:
             os.close(fd)
 
 
-def make_directory_for(path: str, who: Identity | None, mode: int) -> None:
-    """Make an empty directory that belongs to ``who``, by default to us. Raises ResourceError."""
+def make_directory_for(path: str, identity: Identity | None, mode: int) -> None:
+    """Make an empty directory that belongs to ``identity``, by default to us. Raises ResourceError."""
     with ErrorContext(f"make {path}"), Parent(path) as (parent, base):
         os.mkdir(base, 0o700, dir_fd=parent)
         fd = os.open(base, _DIRECTORY, dir_fd=parent)
@@ -76,7 +76,7 @@ def make_directory_for(path: str, who: Identity | None, mode: int) -> None:
             if os.fstat(fd).st_uid != os.geteuid() or os.listdir(fd):
                 raise ResourceError(f"{path} was replaced by another user", "see who can write there")
             os.fchmod(fd, mode)
-            if who is not None:
-                os.fchown(fd, who.uid, who.gid)
+            if identity is not None:
+                os.fchown(fd, identity.uid, identity.gid)
         finally:
             os.close(fd)

@@ -149,7 +149,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     def watches(self) -> Iterable[Watch]:
         """The directory with everything in it, the certificate of the authority, and the moment of the renewal."""
-        yield PathWatch(self.name, self._heard)
+        yield PathWatch(self.name, self._changed_paths)
         if self.ensure == "present":
             yield WallAlarmWatch(self._alarm)
             if self.ca_certificate is not None:
@@ -190,7 +190,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     async def observe(self) -> CertificateState:
         """The pair, and whether it is as wanted. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
-        self._heard.take()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
             pair = read_pair(self.name)
         self._alarm.set(math.inf)
@@ -301,7 +301,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         return Profile(self.names, subject, self.key_type, size, usages, self.authority, self.valid_for)
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property
@@ -311,7 +311,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_maker", "_heard", "_alarm"):
+        for derived in ("_maker", "_changed_paths", "_alarm"):
             copied.__dict__.pop(derived, None)
         return copied
 

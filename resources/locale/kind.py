@@ -159,9 +159,9 @@ class Locale(Resource[LocaleState], kind="locale"):
             run = partial(generated.make if present else generated.remove, self.name)
             steps.append(Action(f"Would have {words}", words, run, reads_back=True))
         if state.wrong:
-            said = ", ".join(f"{name} to {value}" for name, value in state.wrong.items())
+            settings = ", ".join(f"{name} to {value}" for name, value in state.wrong.items())
             path = _default_file()
-            steps.append(_edit(f"set {said} in {path}", path, partial(with_values, wanted=state.wrong)))
+            steps.append(_edit(f"set {settings} in {path}", path, partial(with_values, wanted=state.wrong)))
         return tuple(steps)
 
     async def preflight(self, state: LocaleState) -> None:

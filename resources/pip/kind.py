@@ -110,7 +110,7 @@ class Pip(Resource[PipState], kind="pip"):
             yield PathWatch(f"{self.name}/{name}")
         for python in self._pythons():
             path = f"{self.name}/lib/{python}/site-packages"
-            yield PathWatch(path, self._heard, without=_ALL)
+            yield PathWatch(path, self._changed_paths, without=_ALL)
         if self.requirements is not None:
             yield PathWatch(self.requirements, is_input=True)
 
@@ -139,10 +139,10 @@ class Pip(Resource[PipState], kind="pip"):
     async def observe(self) -> PipState:
         """The environment and the file of requirements. No Python is started. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
-        who = await self._installer.identity()
-        self._heard.take()
+        identity = await self._installer.identity()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
-            environment = read_environment(self.name, os.geteuid() if who is None else who.uid)
+            environment = read_environment(self.name, os.geteuid() if identity is None else identity.uid)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)
@@ -211,7 +211,7 @@ class Pip(Resource[PipState], kind="pip"):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_installer", "_heard"):
+        for derived in ("_installer", "_changed_paths"):
             copied.__dict__.pop(derived, None)
         return copied
 
@@ -240,7 +240,7 @@ class Pip(Resource[PipState], kind="pip"):
         return {name for name in real if name.startswith("python3.")}
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property

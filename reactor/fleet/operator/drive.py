@@ -85,7 +85,7 @@ class Driver:
         self._on_state = on_state
         self._interval = interval
         self._trigger = DebouncedEvent()
-        self._said: tuple[str, str] | None = None
+        self._reported: tuple[str, str] | None = None
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
         """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
@@ -140,7 +140,7 @@ class Driver:
         if state is None:
             return None
         if state.phase in _ENDED:
-            self._say(state, state.why)
+            self._report(state, state.why)
             return state
         hosts = await read_views(self._js, self.channel, state.serial)
         found = next_step(state, hosts, await self._channels.clock.now(), self._name)
@@ -150,13 +150,13 @@ class Driver:
             except WrongRevisionError:
                 return None  # another one changed the state meanwhile: it is decided again
             state = found.state
-        self._say(state, found.why)
+        self._report(state, found.why)
         return state
 
-    def _say(self, state: ChannelState, why: str) -> None:
-        said = (f"{state.phase} {state.serial} {state.wave}", why)
-        if said != self._said:
-            self._said = said
+    def _report(self, state: ChannelState, why: str) -> None:
+        report = (f"{state.phase} {state.serial} {state.wave}", why)
+        if report != self._reported:
+            self._reported = report
             self._on_state(state, why)
 
     def _woken(self, _: object) -> None:
