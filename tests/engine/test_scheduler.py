@@ -81,6 +81,18 @@ def test_an_immediate_mark_overtakes_a_delayed_one():
     assert scheduler.next_ready(5.0) is None, "the delayed mark is paid already"
 
 
+def test_what_left_the_graph_during_its_run_and_came_back_has_only_the_causes_of_its_return():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.reshape(scheduler.topology, {}, [], [A])
+    scheduler.reshape(scheduler.topology, {}, [A], [])
+    scheduler.mark(A, Cause.INTENT, 0.0)
+    scheduler.finished(A, Outcome.CANCELLED, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    assert scheduler.causes(A) is Cause.INTENT
+
+
 @pytest.mark.parametrize(
     ("cause", "rests"),
     [(Cause.DRIFT, True), (Cause.AUDIT, True), (Cause.INTENT, False), (Cause.REFRESH, False), (Cause.HEALTH, False)],
