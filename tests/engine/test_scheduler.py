@@ -93,6 +93,18 @@ def test_what_left_the_graph_during_its_run_and_came_back_has_only_the_causes_of
     assert scheduler.causes(A) is Cause.INTENT
 
 
+def test_what_is_held_twice_waits_for_both_releases_also_in_another_graph():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    for _ in range(2):
+        scheduler.order.hold(A)
+    scheduler.reshape(scheduler.topology, {}, [], [])
+    scheduler.order.release(A)
+    assert scheduler.next_ready(0.0) is None
+    scheduler.order.release(A)
+    assert scheduler.next_ready(0.0) == A
+
+
 @pytest.mark.parametrize(
     ("cause", "rests"),
     [(Cause.DRIFT, True), (Cause.AUDIT, True), (Cause.INTENT, False), (Cause.REFRESH, False), (Cause.HEALTH, False)],
