@@ -15,7 +15,7 @@ from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owe
 from reactor.engine.events import Cause, Event
 from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
-from reactor.journal.schema import FILE_NAME, is_garbage
+from reactor.journal.schema import FILE_NAME, is_garbage, open_for_writing
 from reactor.journal.store import beyond_repair
 from reactor.resources.file import File
 
@@ -149,6 +149,13 @@ def test_a_run_that_was_killed_while_it_made_its_journal_has_lost_nothing(direct
     with journal_in(directory) as journal:
         assert journal.is_complete
     assert not (directory / f"{FILE_NAME}.new").exists()
+
+
+def test_no_journal_is_made_through_a_link_that_appears_at_the_last_moment(directory, monkeypatch):
+    monkeypatch.setattr(os, "unlink", lambda new: os.symlink(directory / "elsewhere", new))
+    with pytest.raises(FileExistsError):
+        open_for_writing(str(directory / FILE_NAME))
+    assert not (directory / "elsewhere").exists()
 
 
 def test_the_journal_is_for_its_owner_only(directory):
