@@ -199,6 +199,23 @@ async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_again_once_
     ]
 
 
+async def test_a_disk_that_takes_no_new_file_is_asked_once_for_each_batch(directory, monkeypatch):
+    asked = []
+
+    def refuse(path):
+        asked.append(path)
+        raise OSError("no room")
+
+    with journal_in(directory, []) as journal:
+        with closing(sqlite3.connect(directory / FILE_NAME)) as vandal:
+            vandal.execute("DROP TABLE refreshes")
+        with monkeypatch.context() as patch:
+            patch.setattr(writer, "open_store", refuse)
+            for number in range(3):
+                await journal.intend(f"file#/{number}", ["exec#x"])
+        assert asked == [str(directory)] * 3
+
+
 @contextmanager
 def no_room():
     """No file may grow."""
