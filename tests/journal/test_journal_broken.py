@@ -1,6 +1,7 @@
 """A journal or a disk of no use costs memory, loudly, and never the run."""
 
 import dataclasses
+import errno
 import os
 import resource
 import shutil
@@ -197,6 +198,21 @@ async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_again_once_
         "the journal can't be written",
         "the journal is written again",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost"), [(FileNotFoundError(), True), (OSError(errno.EIO, "no answer"), False)]
+)
+def test_a_journal_that_the_disk_does_not_show_is_not_lost_yet(directory, monkeypatch, error, is_lost):
+    def refuse(_path):
+        raise error
+
+    with journal_in(directory) as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", refuse)
+            found = journal.is_lost()
+        assert found is is_lost
+        assert not journal.is_lost()
 
 
 async def test_a_disk_that_takes_no_new_file_is_asked_once_for_each_batch(directory, monkeypatch):
