@@ -43,6 +43,15 @@ async def test_a_symlink_that_the_run_makes_is_seen_at_the_first_check(real, lin
     assert (real / "f").read_text() == "first"
 
 
+async def test_the_one_that_is_checked_last_is_refused_also_if_it_was_declared_first(real, link):
+    second = make(real / "f", content="second")
+    made = Exec(name=f"ln -s real {link}", creates=str(link), require=[second.ref])
+    first = make(link / "f", content="first", require=[made.ref])
+    _, story = await converge_once(first, second, made)
+    assert story.checks(first.ref)[0].error.endswith(f"{second.ref} wants another content")
+    assert (real / "f").read_text() == "second"
+
+
 async def test_two_that_want_the_same_are_both_as_desired(real, link):
     first, second = make(real / "f", content="x"), make(link / "f", content="x", after=[f"file#{real}/f"])
     ended, story = await converge_once(*link_first(link, first, second))
