@@ -90,7 +90,8 @@ resources:
     async with running(graph=site("data: {on: false}" + text).graph) as story:
         await story.converged()
         assert not (tmp_path / "a").exists()
-        await wait_all_tasks_blocked(0.05)  # the check for the event of our own write is over, too
+        await wait_all_tasks_blocked(0.05)
+        await story.rest()  # the check for the event of our own write is over, too
         checks = len(story.checks(f"file#{tmp_path}/b"))
         story.engine.reload(site("data: {on: true}" + text).graph)
         with trio.fail_after(60):
