@@ -12,6 +12,7 @@ from pathlib import Path
 
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import connected
@@ -21,7 +22,7 @@ from reactor.resource.common_properties import Slot
 @asynccontextmanager
 async def slots_of(fleet, name, groups=(), **how):
     """The slots of a host with a connection of its own. It dies at the end of the block: nothing is given back."""
-    async with connected(fleet.options(name), seconds=20) as connection, trio.open_nursery() as nursery:
+    async with connected(fleet.options(name), seconds=PATIENCE) as connection, trio.open_nursery() as nursery:
         slots = FleetSlots(name, groups, **how)
         nursery.start_soon(slots.run, connection)
         await trio.lowlevel.checkpoint()

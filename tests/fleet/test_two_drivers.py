@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import trio
 from known_fleet import put_host, put_state, state
+from nats_servers import PATIENCE
 from sim_fleet import SimFleet
 
 from reactor.fleet.link.connection import connected
@@ -14,7 +15,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator import drive
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
-from reactor.fleet.rollout.acts import Author, advance
+from reactor.fleet.rollout.commands import Author, advance
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import Phase
 
@@ -85,7 +86,7 @@ async def test_a_driver_that_is_cut_off_never_succeeds(fleet, monkeypatch):
                 except WrongRevisionError as error:
                     refused.append(error)
 
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE):
                 async with trio.open_nursery() as writing:
                     writing.start_soon(write_late)
                     while not await ben.lease.keep():  # noqa: ASYNC110 - the server ends the lease, and sends no hint

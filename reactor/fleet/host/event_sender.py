@@ -5,8 +5,8 @@ from __future__ import annotations
 import trio
 
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.event_batch import MOST_BYTES, MOST_EVENTS, BatchId, encode_batch
-from reactor.fleet.host.ports import Backlog, EventLog, Host
+from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
+from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 
@@ -37,19 +37,21 @@ class EventSender:
                 await self.trigger.wait(pace.look)
                 await trio.sleep(pace.events)  # more events may follow, and share a batch
                 continue
-            data = encode_batch(batch.records)
-            await self._deliver(str(BatchId(batch.nonce, batch.first, batch.last)), data)
+            await self._deliver(batch)
             await self._log.acknowledge(batch)
             self.sent += batch.size
             await trio.sleep(pace.events)
 
-    async def _deliver(self, message_id: str, data: bytes) -> None:
-        """Send a batch until it is acknowledged. The server drops a repetition by its id."""
+    async def _deliver(self, batch: EventBatch) -> None:
+        """Send a batch until it is acknowledged. The server drops a repetition by its message id."""
         pause = FIRST_PAUSE
         subject = SUBJECT + self._host.identity.id
+        data = encode_batch(batch.records)
+        ids = batch.secret, batch.first, batch.last
+        headers = {BATCH: str(BatchId.of(*ids))}
         while True:
             try:
-                await self._js.publish(subject, data, message_id=message_id)
+                await self._js.publish(subject, data, headers=headers, message_id=message_id(*ids))
             except LinkError:
                 self.backlog = await self._log.backlog()
                 await self.reconnected.wait(pause)

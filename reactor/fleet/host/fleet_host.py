@@ -28,7 +28,8 @@ class FleetHost:
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
         self.connection = connection
-        self._js = JetStream(connection)
+        answer = host.pace.answer
+        self._js = JetStream(connection, seconds=answer, first_wait=answer / 5)
         self.followers = [
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]

@@ -66,7 +66,7 @@ class Lease:
 
 
 class Driver:
-    """Drives one channel. ``tell`` gets each new state, with a sentence for people."""
+    """Drives one channel. ``on_state`` gets each new state, with a sentence for display."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Driver:
         channel: str,
         name: str,
         *,
-        tell: Callable[[ChannelState, str], None] = lambda _, __: None,
+        on_state: Callable[[ChannelState, str], None] = lambda _, __: None,
         interval: float = 5.0,
     ) -> None:
         self.channel = channel
@@ -82,7 +82,7 @@ class Driver:
         self._js = js
         self._channels = Channels(js)
         self._name = name
-        self._tell = tell
+        self._on_state = on_state
         self._interval = interval
         self._trigger = DebouncedEvent()
         self._said: tuple[str, str] | None = None
@@ -157,7 +157,7 @@ class Driver:
         said = (f"{state.phase} {state.serial} {state.wave}", why)
         if said != self._said:
             self._said = said
-            self._tell(state, why)
+            self._on_state(state, why)
 
     def _woken(self, _: object) -> None:
         self._trigger.set()
