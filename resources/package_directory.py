@@ -45,6 +45,7 @@ from reactor.resources.process import (
 from reactor.resources.trusted_directory import (
     make_directory_for,
     refuse_other_owner,
+    refuse_unremovable,
     refuse_unwritable,
     refuse_way,
 )
@@ -213,11 +214,13 @@ class PackageDirectory(Resource[DirectoryState]):
         return tuple(plan)
 
     async def preflight(self, state: DirectoryState) -> None:
-        """Check that the program exists, that the directory can be made, and that the registry has the packages."""
+        """Check that the program exists, that the directory can be changed, and that the registry has the packages."""
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         with ErrorContext(f"write {self.name}"):
-            refuse_unwritable(self.name)
+            refuse_unwritable(self.name, self.listed_in)
         await require_startable(await self._command(()))
         for spec in self._missing(state):
             found = await self.versions_of(spec.name)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from reactor.hostfs import (
     ErrorContext,
     Parent,
@@ -50,8 +52,11 @@ def refuse_way(path: str, uid: int) -> None:
         raise ResourceError(words, "add user: the user to whom that directory belongs")
 
 
-def refuse_unwritable(path: str) -> None:
-    """Raise OSError or ResourceError if it is already clear that the directory, or a file in it, can't be created."""
+def refuse_unwritable(path: str, *below: str) -> None:
+    """Raise OSError or ResourceError if it is already clear that the directory, or a file in it, can't be created.
+
+    ``below`` are directories in it in which files are made or removed, too, as far as they exist.
+    """
     with Parent(path) as (parent, base):
         refuse_read_only(parent)
         try:
@@ -59,11 +64,53 @@ def refuse_unwritable(path: str) -> None:
         except FileNotFoundError:
             refuse_unchangeable(parent)
             return
-        try:
-            refuse_unchangeable(fd)
-            refuse_read_only(fd)
-        finally:
-            os.close(fd)
+    try:
+        _refuse_fixed(fd)
+        for name in below:
+            refuse_fixed(f"/proc/self/fd/{fd}/{name}")
+    finally:
+        os.close(fd)
+
+
+def refuse_fixed(path: str) -> None:
+    """Raise OSError if there is a directory at ``path`` in which nothing can be made or removed."""
+    try:
+        fd = os.open(path, _DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        _refuse_fixed(fd)
+    finally:
+        os.close(fd)
+
+
+def _refuse_fixed(fd: int) -> None:
+    refuse_unchangeable(fd)
+    refuse_read_only(fd)
+
+
+async def refuse_unremovable(path: str) -> None:
+    """Raise OSError or ResourceError if it is already clear that the directory can't be removed with all that is in it."""
+    with Parent(path) as (parent, _):
+        _refuse_fixed(parent)
+    await in_thread(_refuse_fixed_below, path)
+
+
+def _refuse_fixed_below(path: str) -> None:
+    for _, _, files, directory in os.fwalk(path):
+        _refuse_fixed(directory)
+        for name in files:
+            with _path_of(name, directory) as file:
+                refuse_unchangeable(file)
+
+
+@contextmanager
+def _path_of(name: str, directory: int) -> Iterator[int]:
+    fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def make_directory_for(path: str, identity: Identity | None, mode: int) -> None:

@@ -62,7 +62,7 @@ from reactor.resources.certificate.profile import (
 )
 from reactor.resources.certificate.rules import problems_of
 from reactor.resources.file.property_types import Account, Mode, parse_mode
-from reactor.resources.trusted_directory import refuse_unwritable
+from reactor.resources.trusted_directory import refuse_unremovable, refuse_unwritable
 from reactor.watchers.wall_clock import WallAlarm, WallAlarmWatch
 
 if TYPE_CHECKING:
@@ -237,10 +237,13 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     async def preflight(self, state: CertificateState) -> None:
         """Check that the directory can be written, the authority can sign, and the ACME server can be asked."""
+        pair = state.pair
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         with ErrorContext(f"write {self.name}"):
-            refuse_unwritable(self.name)
+            refuse_unwritable(self.name, *pair.stale, *filter(None, [pair.generation]))
         if state.fault is not None:
             await self._maker.refuse_unmakeable()
 

@@ -26,12 +26,13 @@ from reactor import (
     fragile_mounts,
     register_url_secrets,
 )
-from reactor.hostfs import ErrorContext, Parent, accounts_of, read_record
+from reactor.hostfs import ErrorContext, accounts_of, read_record
 from reactor.resources import textfile
 from reactor.resources.file.property_types import Account
 from reactor.resources.pip.environment import Environment, Found, read_environment
 from reactor.resources.pip.installer import Installer
 from reactor.resources.pip.requirements import Listed, PackageSpec, missing, name_of, read_requirements
+from reactor.resources.trusted_directory import refuse_fixed, refuse_unremovable, refuse_unwritable
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -183,12 +184,16 @@ class Pip(Resource[PipState], kind="pip"):
     async def preflight(self, state: PipState) -> None:
         """Check that the environment can be made, or that pip finds the packages that are missing in it."""
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         if state.environment.found is not Found.ENVIRONMENT:
-            with ErrorContext(f"write {self.name}"), Parent(self.name):
-                pass
+            with ErrorContext(f"write {self.name}"):
+                refuse_unwritable(self.name)
             await self._installer.refuse_unmakeable()
             return
+        with ErrorContext(f"write {self.name}"):
+            refuse_fixed(f"{self.name}/lib/{state.environment.python}/site-packages")
         specs, file = self._missing(state)
         if specs or file is not None:
             await self._installer.refuse_unavailable(specs, file)

@@ -227,7 +227,9 @@ def expel(host: str, rekey: bool, home: str) -> None:
 
     Its last summary is kept. What the host runs stays as it is: nothing can reach it any more.
 
-    Exit codes: 0 expelled; 1 there is no such host, or no server answers; 2 bad usage.
+    Each server of a cluster revokes for itself: the names of those that have confirmed it are shown, and of those that have not.
+
+    Exit codes: 0 expelled; 1 a server has not confirmed it, there is no such host, or no server answers; 2 bad usage.
 
     \b
     Examples:
