@@ -32,8 +32,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.02, 5.0
 """The longest random wait in seconds after a slot became free: at first, and at most."""
 _GROWTH, _SHRINKAGE = 4, 2
 _FEW = 8
-"""With about so many waiting hosts or fewer, the longest wait shrinks."""
-_TELL_AGAIN = 10.0
+"""With at most about this many waiting hosts, the longest wait shrinks."""
+_REPORT_AGAIN = 10.0
 _NAMED = 5
 _PATIENCE = 3.0
 """Seconds without a connection after which the servers count as unreachable."""
@@ -78,11 +78,11 @@ class FleetSlots:
         """Implements `reactor.engine.slots.SlotGate`."""
         holder = Holder(self._host, ref, secrets.token_hex(8))
         lease = Lease(slot, holder, self.renewer, self._clock)
-        telling = _ReasonReporter(waits)
+        reporter = _ReasonReporter(waits)
         names = self._names(slot)
         try:
             for name in names:
-                await self._take(lease, name, telling)
+                await self._take(lease, name, reporter)
                 if len(names) > 1:
                     lease.begin()  # the others may take long
         except BaseException:
@@ -98,14 +98,14 @@ class FleetSlots:
             return [slot.name]
         return [f"{slot.name}={group}" for group in self._groups]
 
-    async def _take(self, lease: Lease, name: str, telling: _ReasonReporter) -> None:
+    async def _take(self, lease: Lease, name: str, reporter: _ReasonReporter) -> None:
         """Return when the lease has one of the slots ``name``, or does not need one."""
         spread, since = _Spread(), self._clock()
         while True:
             try:
                 js = self._connected()
                 with _Hints.of(js, name, spread, lease.slot.lease) as hints:
-                    while held := await self._try(js, lease, name, telling):
+                    while held := await self._try(js, lease, name, reporter):
                         hints.expect(held)
                         await hints.wait(self._look)
                         spread.grow()
@@ -118,7 +118,7 @@ class FleetSlots:
                 if away and lease.slot.offline == "proceed":
                     return
                 if away:
-                    telling.tell(f"the servers of the fleet do not answer: {error.message}")
+                    reporter.report(f"the servers of the fleet do not answer: {error.message}")
                 await trio.sleep(_AGAIN)
             else:
                 return
@@ -129,7 +129,7 @@ class FleetSlots:
         return self._js
 
     async def _try(
-        self, js: JetStream, lease: Lease, name: str, telling: _ReasonReporter
+        self, js: JetStream, lease: Lease, name: str, reporter: _ReasonReporter
     ) -> frozenset[Place]:
         """Take a slot and return nothing; if none is free, return those that are held.
 
@@ -144,7 +144,7 @@ class FleetSlots:
         taken = frozenset(place for place, _ in holders)
         free = [place for n in range(lease.slot.at_most) if (place := Place(name, str(n))) not in taken]
         if ours is None and (len(taken) >= lease.slot.at_most or not free):
-            telling.tell(_held_by(holder for _, holder in holders))
+            reporter.report(_held_by(holder for _, holder in holders))
             return taken
         place = ours or random.choice(free)  # noqa: S311 - no secret
         with trio.CancelScope(shield=True):  # else it is not known who has it
@@ -157,14 +157,14 @@ class _ReasonReporter:
 
     def __init__(self, waits: Callable[[str], None]) -> None:
         self._waits = waits
-        self._told = ""
+        self._reported = ""
         self._last = -math.inf
 
-    def tell(self, reason: str) -> None:
+    def report(self, reason: str) -> None:
         """Report a new reason, unless the last report was too recent."""
         now = trio.current_time()
-        if reason != self._told and now - self._last >= _TELL_AGAIN:
-            self._told, self._last = reason, now
+        if reason != self._reported and now - self._last >= _REPORT_AGAIN:
+            self._reported, self._last = reason, now
             self._waits(reason)
 
 
