@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 from signers_of_tests import new_key, public
 
 from reactor.fleet.documents import DocumentError
@@ -479,11 +480,11 @@ async def test_credentials_are_renewed_with_the_key_of_the_host(fleet):
             told.append(text)
             renewed.set()
 
-        renewal = Renewal(connection, "renew1", path, config.card_key, tell=tell, clock=lambda: clock[0])
+        renewal = Renewal(connection, "renew1", path, config.card_key, on_notice=tell, clock=lambda: clock[0])
         due = renewal.due()
         assert 600 < due - clock[0] < 700
         clock[0] = due + 1
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(renewal.run)
                 await renewed.wait()
@@ -526,7 +527,9 @@ async def test_a_card_that_has_changed_comes_with_the_next_renewal_and_an_older_
         spec = HostSpec("renew4", (channel,), card=sign_card(card, cards))
         await operator.key_value("reactor_hosts").put("renew4", spec.to_bytes())
         credentials, tell = config.options.credentials, told.append
-        await Renewal(connection, "renew4", credentials, config.card_key, card=config.card, tell=tell).renew()
+        await Renewal(
+            connection, "renew4", credentials, config.card_key, card=config.card, on_notice=tell
+        ).renew()
 
     async with fleet.admitting(), fleet.connected() as operator, connected(config.options) as connection:
         await renewed(1_600_000_000.0, "old")
@@ -552,7 +555,7 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
             with connection.watched(lambda status: None if status.up else gone.set()):
                 gone = trio.Event()
                 assert await expel(operator, load_operator_directory(fleet.home), "out1", rejoins=False)
-                with trio.fail_after(5):
+                with trio.fail_after(PATIENCE):
                     await gone.wait()
         assert (await operator.key_value("reactor_state").get("out1")).value == b"the last summary"
         assert await operator.key_value("reactor_secrets").keys("out1.*") == []

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nats_servers import NatsServer, free_ports
+from nats_servers import PATIENCE, NatsServer, free_ports
 from signers_of_tests import new_key, public
 
 
@@ -111,19 +111,22 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
     assert "error[R1022]: there is a host web7 with other keys\nhint: give another --name" in other.err
     assert service.stdout.readline() == "refused web7: there is a host web7 with other keys\n"
 
-    assert reactor("fleet", "expel", "--home", world.home, "web7").out == "expelled web7\n"
+    assert (
+        reactor("fleet", "expel", "--home", world.home, "web7").out
+        == "expelled web7: its keys are revoked on one\n"
+    )
     done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
     assert (
         "the host web7 was expelled\nhint: to let it join again: reactor fleet expel web7 --rekey" in done.err
     )
     done = reactor("fleet", "expel", "--home", world.home, "web7", "--rekey")
-    assert done.out == "expelled web7; it may join again with new keys\n"
+    assert done.out == "expelled web7: its keys are revoked on one; it may join again with new keys\n"
     done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
     assert done.code == 0, done.err
     done = reactor("fleet", "expel", "--home", world.home, "nobody")
     assert (done.code, "error[R1022]: there is no host nobody" in done.err) == (1, True)
     service.send_signal(signal.SIGTERM)
-    assert service.wait(10) == 0
+    assert service.wait(PATIENCE) == 0
 
 
 def test_a_host_that_waits_is_listed_and_admitted_by_hand(world, token, reactor):
@@ -134,7 +137,7 @@ def test_a_host_that_waits_is_listed_and_admitted_by_hand(world, token, reactor)
     assert done.out.startswith("web5: channels web; hostname ")
     assert not world.config("web5").exists()
     assert reactor("fleet", "admit", "--home", world.home, "web5").out == "admitted web5\n"
-    assert joins.wait(20) == 0
+    assert joins.wait(PATIENCE) == 0
     joins.stdout.close()
     assert world.config("web5").exists()
     assert reactor("fleet", "admit", "--home", world.home, "--list").out == "no host waits to be admitted\n"

@@ -34,7 +34,7 @@ def test_batches_follow_each_other_and_an_acknowledged_event_is_not_sent_again(d
     assert sent.backlog() == Backlog(3, 3, 0)
     sent.acknowledge(first)
     second = SentEvents(str(directory), "fleet").next_batch(2, 1 << 16)
-    assert (refs(second), second.nonce) == (["file#/c"], first.nonce)
+    assert (refs(second), second.secret) == (["file#/c"], first.secret)
     sent.acknowledge(second)
     assert sent.next_batch(2, 1 << 16) is None
     assert sent.backlog() == Backlog(3, 0, 0)
@@ -44,7 +44,7 @@ def test_a_batch_is_repeated_with_the_same_ids_although_there_are_more_events(di
     first = sent.next_batch(200, 1 << 16)
     record(directory, "d")
     again = SentEvents(str(directory), "fleet").next_batch(200, 1 << 16)
-    assert (again.nonce, again.first, again.last, refs(again)) == (first.nonce, 1, 3, refs(first))
+    assert (again.secret, again.first, again.last, refs(again)) == (first.secret, 1, 3, refs(first))
     sent.acknowledge(again)
     assert refs(sent.next_batch(200, 1 << 16)) == ["file#/d"]
 
@@ -93,7 +93,7 @@ def test_a_new_journal_has_another_nonce_and_begins_anew(directory, sent):
     record(directory, "new")
     batch = sent.next_batch(200, 1 << 16)
     assert refs(batch) == ["file#/new"]
-    assert batch.nonce != first.nonce
+    assert batch.secret != first.secret
     sent.acknowledge(first)
     assert sent.backlog().unsent == 1
 
