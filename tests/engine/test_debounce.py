@@ -161,6 +161,7 @@ def test_a_burst_that_has_ended_holds_no_refresh_back_however_late_it_is_looked_
     debouncer.add(7, RefreshDebounce.model_validate({"for": "1s"}), 0.0)
     held = [debouncer.deferred_causes(7, refresh, now) for now in (0.0, 0.5, 1.0, 1.5)]
     assert held == [refresh, refresh, 0, 0]
+    assert debouncer.deferred_causes(7, Cause.DRIFT.value, 0.5) == 0, "drift has nothing to hold back"
 
 
 def test_the_longest_wait_is_thirty_seconds_unless_said():

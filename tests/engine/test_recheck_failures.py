@@ -10,7 +10,9 @@ import trio
 from engine_worlds import managed
 
 from reactor.engine.events import Cause, Result
+from reactor.engine.follow_up_checks import ChangeLog, Rechecks
 from reactor.engine.options import RunOptions
+from reactor.graph.topology import Topology
 from reactor.resource.plan import Action, ResourceError
 from reactor.resources.exec import Exec
 from reactor.testing.scripted import Scripted, scripted
@@ -110,6 +112,19 @@ async def test_a_change_that_was_under_way_when_the_failing_check_began_counts(a
     early.script.takes = 3.0
     ended, _ = await converge_once(early, late)
     assert ended.counts["changed"] == 2
+
+
+def test_in_another_generation_what_fails_is_checked_again_as_if_for_the_first_time():
+    log = ChangeLog()
+    rechecks = Rechecks(log)
+    first, second = Topology.of_edges(2, []), Topology.of_edges(2, [])
+    taken = []
+    for topology in (first, first, second, second):
+        log.begins(0)
+        log.changing(1)
+        log.ends(1)
+        taken.append(rechecks.take([0], [], topology))
+    assert taken == [[0], [], [0], []]
 
 
 async def test_retries_come_first_and_their_number_holds_again_for_no_one(autojump_clock):
