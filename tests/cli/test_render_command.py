@@ -182,3 +182,18 @@ def test_child_manifests_and_roles_are_shown_as_what_they_make(reactor, manifest
     )
     [_, child] = json.loads(reactor("render", "--children", "--format", "json", site).out)
     assert child == shown
+
+
+def test_a_loop_whose_elements_are_not_known_is_shown_as_written(reactor, manifest, tmp_path):
+    text = """
+resources:
+  - exec: [{list: {command: /bin/true}}]
+  - file:
+      - "{dir}/{{ item }}": {for_each: "{{ [output('exec#list').stdout] }}", {own}, ensure: present, content: a}
+"""
+    done = reactor("render", manifest(text))
+    assert done.code == 0, done.err
+    loop = yaml.safe_load(done.out)["resources"][1]["file"]
+    assert loop["name"] == f"{tmp_path}/{{{{ item }}}}"
+    assert loop["for_each"] == "{{ [output('exec#list').stdout] }}"
+    assert loop["content"] == "a"

@@ -44,6 +44,19 @@ def test_settings_decide_in_both_forms(read):
 
 
 @pytest.mark.parametrize(
+    ("text", "are_allowed"),
+    [
+        (ONE, True),
+        ("settings: {ordering: manifest}\n" + ONE, True),
+        (CCM, False),
+        ("settings: {ordering: graph}\n" + CCM, True),
+    ],
+)
+def test_only_the_ccm_form_in_the_order_of_the_manifest_has_no_automatic_edges(read, text, are_allowed):
+    assert read(text).resource.declared.form.allow_automatic_edges is are_allowed
+
+
+@pytest.mark.parametrize(
     "sections", ["data: \nhierarchy: \noverrides: \nsettings: \n", "data: {}\noverrides: {}\n"]
 )
 def test_empty_sections_are_as_good_as_none(read, sections):

@@ -204,7 +204,7 @@ async def test_a_bus_that_turns_us_away_is_no_bus(answer, library, tmp_path, nur
     await sock.bind(str(tmp_path / "bus"))
     sock.listen()
     await nursery.start(trio.serve_listeners, refuse, [trio.SocketListener(sock)])
-    with pytest.raises(NoBusError):
+    with pytest.raises(NoBusError, match="refused the connection"):
         await Bus(f"unix:path={tmp_path}/bus", library).run()
     nursery.cancel_scope.cancel()
 
