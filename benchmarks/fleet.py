@@ -245,13 +245,13 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
             host.engine.fails.add(release.digest)
     seen: dict[str, float] = {}
 
-    def tell(message: Any) -> None:
+    def show(message: Any) -> None:
         phase = ChannelState.from_bytes(message.data, "web").phase
         if phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
             seen["at"] = time.monotonic()
             seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
 
-    with js.connection.subscribed(f"$KV.{CHANNELS}.web", tell):
+    with js.connection.subscribed(f"$KV.{CHANNELS}.web", show):
         await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
         ended = await driven(fleet, js)
     assert ended.phase is Phase.REVERTED, ended

@@ -64,6 +64,8 @@ class InnerRun:
     def __init__(self, items, enter):
         self._config = items[0].config
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - until the end of the run
+        # By default, it would be below that of the outer pytest, and pytest shuts that to other users when it begins.
+        self._directory = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         reader, writer = os.pipe()
         python = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
         self._process = subprocess.Popen(
@@ -75,6 +77,7 @@ class InnerRun:
                 "-n0",
                 "-p",
                 "no:cacheprovider",
+                f"--basetemp={self._directory.name}/tests",
                 *(item.nodeid for item in items),
             ],
             cwd=self._config.rootpath,
@@ -113,6 +116,7 @@ class InnerRun:
         self._process.wait()
         self._reports.close()
         self._output.close()
+        self._directory.cleanup()
 
 
 class Inside:

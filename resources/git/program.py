@@ -96,8 +96,8 @@ class Program:
         """The user that git runs as; None for our own. Raises ResourceError when that user does not exist."""
         return None if self.user is None else await identity_of(self.user, None)
 
-    async def ask(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> Completed:
-        """Run git in the directory ``cwd``. ``tell`` gets each line of its output.
+    async def ask(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> Completed:
+        """Run git in the directory ``cwd``. ``on_line`` gets each line of its output.
 
         Raises ResourceError when it can't be started, or takes too long.
         """
@@ -111,19 +111,19 @@ class Program:
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = ("git", "--no-optional-locks", *settings, *arguments)
         try:
-            return await run(Command(words, cwd, environment, self.timeout, identity=who), tell)
+            return await run(Command(words, cwd, environment, self.timeout, identity=who), on_line)
         except ResourceError as error:
             if error.missing is not None and error.missing.endswith("/git"):
                 hint = "declare package#git, and let this require it"
                 raise ResourceError("git is not installed", hint, missing=error.missing) from error
             raise
 
-    async def must(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> str:
+    async def must(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> str:
         """Run git, which must succeed, in the directory ``cwd``. Returns its output without the last newline.
 
         Raises ResourceError with its reason, and a hint where the reason is known.
         """
-        done = await self.ask(cwd, *arguments, tell=tell)
+        done = await self.ask(cwd, *arguments, on_line=on_line)
         if done.exit_code != 0:
             hint = next((hint for text, hint in _HINTS if text in done.stderr), None)
             raise ResourceError(f"git {arguments[0]} failed{_reason(done)}", hint)
@@ -131,9 +131,9 @@ class Program:
 
     async def lines(self, cwd: str, *arguments: str) -> list[str]:
         """The lines that git writes, however many; it must succeed. Of very many, those of its errors are among them."""
-        told: list[str] = []
-        output = await self.must(cwd, *arguments, tell=told.append)
-        return told if len(output) >= _LONG else output.splitlines()
+        lines: list[str] = []
+        output = await self.must(cwd, *arguments, on_line=lines.append)
+        return lines if len(output) >= _LONG else output.splitlines()
 
 
 def _reason(done: Completed) -> str:

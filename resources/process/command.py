@@ -82,8 +82,8 @@ class _Child(NamedTuple):
     stderr: FileIO
 
 
-async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
-    """Run ``command`` to its end. ``tell`` gets each line of its output as it is written.
+async def run(command: Command, on_line: Callable[[str], None] | None = None) -> Completed:
+    """Run ``command`` to its end. ``on_line`` gets each line of its output as it is written.
 
     Without an input, the command reads from /dev/null. The run ends when the started process ends; its background
     processes are not awaited. At a timeout or a cancellation, the whole process group is killed.
@@ -91,7 +91,7 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
     began = trio.current_time()
-    stdout, stderr = Output(tell), Output(tell)
+    stdout, stderr = Output(on_line), Output(on_line)
     with _start(command, await _program_of(command)) as child:
         async with trio.open_nursery() as nursery:
             read, grace = (follow, 0.0) if command.is_protected else (_pump, _DRAIN_GRACE)

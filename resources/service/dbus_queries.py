@@ -56,13 +56,16 @@ class UnitQueries:
         return found_state(unit, await self.call("ListUnitsByNames", "as", [unit]))
 
     async def active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """The active units among the units that these ``properties`` of ``unit`` name."""
+        """The units that run or will, among the units that these ``properties`` of ``unit`` name."""
         questions = [await self.ask_of(unit, UNIT, name) for name in properties]
         names = {name for question in questions for name in (await question.answer())[0]} - USUAL
         if not names:
             return ()
         (found,) = await self.call("ListUnitsByNames", "as", sorted(names))
-        return tuple(name for name, _, load, active, sub, *_ in found if UnitState(load, active, sub).is_up)
+        states = {
+            name: UnitState(load, active, sub, job) for name, _, load, active, sub, _, _, _, job, _ in found
+        }
+        return tuple(name for name, state in states.items() if state.will_run)
 
     async def file_state_of(self, unit: str) -> str:
         """Whether ``unit`` is enabled, in the words of ``systemctl is-enabled``."""

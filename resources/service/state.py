@@ -39,7 +39,7 @@ class UnitState:
     ``job`` is the type of the queued or running job. ``files`` is the answer of ``is-enabled``, and empty if it was
     not asked. ``stale``: the files have changed since systemd read them. ``also``: for an indirect unit, the units in
     Also= of its [Install], each with the answer of ``is-enabled``. ``unit`` is its own name, if it was asked for by an
-    alias. ``related``: the active units that conflict with a unit that should run, or start a unit that should be
+    alias. ``related``: the units that run or will, and conflict with a unit that should run, or start a unit that should be
     stopped. ``preset``: whether the presets enable it; None if that was not asked, or a rule ignores it.
     """
 
@@ -58,6 +58,11 @@ class UnitState:
     def is_up(self) -> bool:
         """Whether it runs or is starting, so that it must be stopped."""
         return self.active not in _DOWN
+
+    @property
+    def will_run(self) -> bool:
+        """Whether it runs, is starting, or has a job in the queue of systemd that starts it."""
+        return self.is_up or self.job not in {"", "stop"}
 
     @property
     def is_running(self) -> bool:

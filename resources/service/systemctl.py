@@ -108,10 +108,10 @@ class Systemctl:
         )
 
     async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """The active units among the units that these ``properties`` of ``unit`` name."""
+        """The units that run or will, among the units that these ``properties`` of ``unit`` name."""
         shown = await self._show(unit, ",".join(properties)) if properties else {}
         names = {name for value in shown.values() for name in value.split()} - USUAL
-        return tuple([name for name in sorted(names) if (await self._glance(name)).is_up])
+        return tuple([name for name in sorted(names) if (await self._glance(name)).will_run])
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
         """The units in ``Also=`` of ``unit``, and of the indirect units among these, each with its file state."""

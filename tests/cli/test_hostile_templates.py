@@ -3,8 +3,11 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
+from statistics import median
 
 import pytest
 from processes_of_cli import finish, spawned, wait_until
@@ -13,9 +16,10 @@ STUCK_IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}
 """One call that takes minutes and holds Python's lock."""
 NESTED = "{{ [[x]]" + "|list" * 300 + " }}"
 SAMPLES = 12
-BEYOND_CALM = 0.05
-"""Seconds. At the 80th percentile, because a busy machine may be late now and then; none may come near the deadline."""
-LATEST = 1.0
+BEYOND_USUAL = 0.1
+"""Seconds, or as long again as usual. At the median, because a busy machine is late at times."""
+LATEST = 2.5
+"""Seconds: none comes near the deadline of five."""
 
 
 def repairs(root, heard):
@@ -36,6 +40,15 @@ def repairs(root, heard):
     return found
 
 
+def repairs_beside_another_program(root, heard):
+    """As long as they take while something else uses a processor, as a template does in a process of its own."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            return repairs(root, heard)
+        finally:
+            other.kill()
+
+
 def workers_of(pid):
     """The processor's seconds that the processes of ``pid`` which render templates have used, by their ids."""
     found = {}
@@ -52,8 +65,9 @@ def workers_of(pid):
     return found
 
 
-def late(found):
-    return sorted(found)[len(found) * 8 // 10]
+def assert_hardly_later(busy, usual):
+    assert median(busy) < median(usual) + max(BEYOND_USUAL, median(usual))
+    assert max(busy) < LATEST
 
 
 @pytest.fixture
@@ -96,12 +110,11 @@ def running(tmp_path):
 @pytest.mark.parametrize("source", [STUCK_IN_C, NESTED], ids=["in C", "nested"])
 def test_a_file_is_repaired_at_once_while_a_template_of_a_scaffold_takes_for_ever(running, source):
     process, root, heard = running
-    calm = repairs(root, heard)
+    usual = repairs_beside_another_program(root, heard)
     (root / "templates/a").write_text(source)
     wait_until(lambda: any(spent > 0.3 for spent in workers_of(process.pid).values()))
     busy = repairs(root, heard)
-    assert late(busy) < late(calm) + BEYOND_CALM
-    assert max(busy) < LATEST
+    assert_hardly_later(busy, usual)
     event = heard(lambda event: str(event.get("ref")).startswith("scaffold#") and event.get("error"))
     assert "takes longer than 5 s" in event["error"]
     assert f"{root}/templates/a:1:" in event["error"]
@@ -118,10 +131,9 @@ def test_a_file_is_repaired_at_once_while_a_template_of_a_scaffold_takes_for_eve
 )
 def test_a_file_is_repaired_at_once_while_an_expression_of_another_takes_long(running, name, source, words):
     _, root, heard = running
-    calm = repairs(root, heard)
+    usual = repairs_beside_another_program(root, heard)
     (root / name).write_text(source)
     busy = repairs(root, heard)
-    assert late(busy) < late(calm) + BEYOND_CALM
-    assert max(busy) < LATEST
+    assert_hardly_later(busy, usual)
     event = heard(lambda event: event.get("error"))
     assert words in event["error"]

@@ -9,9 +9,10 @@ import trio
 import trio.testing
 from control_worlds import controlled
 
+from reactor.control import connection_slots
 from reactor.control.broadcast import MOST as CROWD
 from reactor.control.client import NoRunError
-from reactor.control.connection_slots import FIRST, TIMEOUT
+from reactor.control.connection_slots import TIMEOUT
 from reactor.control.protocol import SOCKET_FILE, RefusedError
 from reactor.control.server import MOST
 from reactor.engine.events import Checked, Output
@@ -19,6 +20,13 @@ from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
 
 EVENTS = b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"
+FIRST = 120.0
+"""In so many seconds a client sends its request here: nobody waits for the end of them, however busy the machine is."""
+
+
+@pytest.fixture(autouse=True)
+def clients_have_time(monkeypatch):
+    monkeypatch.setattr(connection_slots, "FIRST", FIRST)
 
 
 @pytest.fixture

@@ -78,6 +78,7 @@ async def test_one_drift_passes_few_source_files(in_memory, spoil):
         await story.until(lambda: len(repairs(story)) > before)
         await story.rest()
         await trio.testing.wait_all_tasks_blocked(0.05)  # the events of the repair itself are read
+        await story.rest()
         before, passed = len(repairs(story)), PassedFiles()
         sys.setprofile(passed.note)
         try:

@@ -18,10 +18,12 @@ ATTRIBUTES = {"ensure": "present", "mode": "0644"}
 
 @pytest.fixture
 def names(tmp_path):
-    """Two hard links of one file, another file, and both directories of the first by a second name."""
+    """Two hard links of one file, two of another, a file without others, and both directories of the first by a second name."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/one").touch()
     os.link(tmp_path / "a/one", tmp_path / "a/two")
+    (tmp_path / "a/third").touch()
+    os.link(tmp_path / "a/third", tmp_path / "a/fourth")
     (tmp_path / "a/other").touch()
     (tmp_path / "b").symlink_to("a")
     return lambda path, desired=FILE: Claim(PATHS, f"{tmp_path}/{path}", desired)
@@ -40,6 +42,7 @@ def test_hard_links_share_their_attributes_and_not_their_content(names):
     assert not _is_same(names("a/one", ATTRIBUTES), names("b/two"), ANSWERING)
     assert not _is_same(names("a/one"), names("b/two", ATTRIBUTES), ANSWERING)
     assert not _is_same(names("a/other", ATTRIBUTES), names("b/missing", ATTRIBUTES), ANSWERING)
+    assert not _is_same(names("a/one", ATTRIBUTES), names("a/third", ATTRIBUTES), ANSWERING)
 
 
 def test_a_path_on_a_mount_that_does_not_answer_is_not_read(names):

@@ -24,19 +24,19 @@ class Due:
 
 async def test_it_rings_when_it_is_due_and_no_sooner():
     due = Due(0.003)
-    with trio.fail_after(5), Wakeup(due) as wakeup:
+    with trio.fail_after(60), Wakeup(due) as wakeup:
         await wakeup.wait()
     assert trio.current_time() >= due.at
 
 
 async def test_what_is_long_due_rings_at_once():
-    with trio.fail_after(5), Wakeup(Due(-10)) as wakeup:
+    with trio.fail_after(60), Wakeup(Due(-10)) as wakeup:
         await wakeup.wait()
 
 
 async def test_it_rings_sooner_when_that_is_set_during_the_wait():
     due = Due(math.inf)
-    with trio.fail_after(5), Wakeup(due) as wakeup:
+    with trio.fail_after(60), Wakeup(due) as wakeup:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wakeup.wait)
             await trio.testing.wait_all_tasks_blocked()
@@ -47,7 +47,7 @@ async def test_it_rings_sooner_when_that_is_set_during_the_wait():
 async def test_once_it_has_rung_it_waits_for_the_next_time():
     due = Due(0)
     with Wakeup(due) as wakeup:
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await wakeup.wait()
         due.at = math.inf
         with trio.move_on_after(0.01) as scope:

@@ -43,6 +43,26 @@ async def test_a_symlink_that_the_run_makes_is_seen_at_the_first_check(real, lin
     assert (real / "f").read_text() == "first"
 
 
+async def test_it_is_seen_too_when_the_second_comes_first_in_the_manifest(real, link):
+    first = make(real / "f", content="first")
+    second = make(link / "f", content="second", require=[first.ref])
+    _, story = await converge_once(*link_first(link, second, first))
+    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} wants another content")
+    assert (real / "f").read_text() == "first"
+
+
+async def test_what_was_refused_refuses_nothing(real, link, tmp_path):
+    (tmp_path / "also").symlink_to("real")
+    first = make(real / "f", content="first")
+    refused = make(link / "f", content="second", mode="0600", require=[first.ref])
+    drift = Exec(name=f"chmod 0640 {real}/f", after=[refused.ref])
+    third = make(tmp_path / "also/f", require=[drift.ref])
+    _, story = await converge_once(*link_first(link, first, refused, drift, third))
+    assert story.result(refused.ref) is Result.FAILED
+    assert story.result(third.ref) is Result.CHANGED
+    assert mode_of(real / "f") == 0o644
+
+
 async def test_two_that_want_the_same_are_both_as_desired(real, link):
     first, second = make(real / "f", content="x"), make(link / "f", content="x", after=[f"file#{real}/f"])
     ended, story = await converge_once(*link_first(link, first, second))

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import LinkError
@@ -10,7 +11,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 
 
-async def ready(js, bucket, replicas, seconds=30):
+async def ready(js, bucket, replicas, seconds=PATIENCE):
     """Wait until a cluster has elected its leaders, and make the bucket."""
     with trio.fail_after(seconds):
         while True:
@@ -105,7 +106,7 @@ async def leader_dies(cluster, bucket, *, how="kill", before=0.5, after=2.0):
         Options(servers=urls)
         for urls in ((first, second, third), (second, third, first), (third, first, second))
     ]
-    async with connected(options[0], seconds=20) as one, connected(options[1], seconds=20) as two:
+    async with connected(options[0], seconds=PATIENCE) as one, connected(options[1], seconds=PATIENCE) as two:
         js = JetStream(one)
         info = await ready(js, bucket, 3)
         leader = cluster.named(info["cluster"]["leader"])
@@ -117,7 +118,7 @@ async def leader_dies(cluster, bucket, *, how="kill", before=0.5, after=2.0):
             await trio.sleep(before)
             at = len(traffic.acknowledged)
             getattr(leader, how)()
-            with trio.fail_after(40):
+            with trio.fail_after(PATIENCE):
                 await traffic.until_acknowledged(at + 20)
                 await trio.sleep(after)
                 last = traffic.acknowledged[-1][0]

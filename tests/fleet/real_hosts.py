@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager, contextmanager
 
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 from signers_of_tests import new_key, public
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.release.signing import sign
@@ -134,7 +135,7 @@ class RealHost:
     def said(self):
         return self.log.read_text()
 
-    async def until(self, condition, seconds=20.0):
+    async def until(self, condition, seconds=PATIENCE):
         """Wait for a state of the world that another process makes."""
         with trio.move_on_after(seconds):
             while not condition():  # noqa: ASYNC110 - what changes it is another program
@@ -142,7 +143,7 @@ class RealHost:
             return
         raise AssertionError(self.said())
 
-    async def summary(self, js, wanted, seconds=20.0):
+    async def summary(self, js, wanted, seconds=PATIENCE):
         """Return the first summary from now on of which ``wanted`` is true."""
         found = None
         with trio.move_on_after(seconds):

@@ -5,6 +5,7 @@ from functools import partial
 
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 from signers_of_tests import new_key, public, signers_of
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS
@@ -15,11 +16,11 @@ from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.options import Timing
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.testing import SimHost
 
@@ -106,7 +107,7 @@ class SimFleet:
         }
 
 
-async def until(condition, seconds=20.0, *, pause=0.01):
+async def until(condition, seconds=PATIENCE, *, pause=0.01):
     """Wait until ``condition`` is true of a world that changes by events of others."""
     with trio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - what changes it is another program

@@ -5,6 +5,7 @@ import json
 import pytest
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
@@ -173,7 +174,7 @@ async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
             await operator.key_value("reactor_hosts").put("web1", b"y")
             revision = await operator.key_value("reactor_channels").put("web", b"z")
             await web1.key_value("reactor_shared").put("web1.pg", b"value")
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 hint = await anext(channels)
                 assert (hint.subject, hint.data) == ("reactor.changed.channel.web", b"")
                 assert hint.headers["Nats-Sequence"] == str(revision)

@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import DisconnectedError, NoAnswerError, NoRespondersError, UnreachableError
@@ -66,7 +67,7 @@ async def test_what_is_published_last_before_the_end_reaches_the_server(server, 
 
 async def test_messages_that_are_not_read_are_bounded_and_told_once(server):
     told = []
-    async with connected(Options(servers=(server.url,)), tell=told.append) as link:
+    async with connected(Options(servers=(server.url,)), on_problem=told.append) as link:
         with link.messages("many", most=10) as messages:
             for _ in range(30):
                 await link.publish("many")
@@ -86,7 +87,7 @@ async def test_who_publishes_much_waits_for_the_network(server):
 async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(server):
     told = []
     async with (
-        connected(Options(servers=(server.url,)), tell=told.append) as link,
+        connected(Options(servers=(server.url,)), on_problem=told.append) as link,
         trio.open_nursery() as nursery,
     ):
         with link.messages("after") as messages, link.messages("never.answered"):
@@ -100,12 +101,12 @@ async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(ser
             nursery.start_soon(ask)
             await link.flush()
             server.kill()
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 await failed.wait()
             with pytest.raises(DisconnectedError, match="there is no connection to the NATS server"):
                 await link.publish("x")
             server.start()
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 await link.wait_up()
             assert link.epoch == 2
             await link.publish("after", b"still there")
@@ -125,7 +126,9 @@ async def test_a_server_that_is_not_there_is_told_in_one_line():
 async def test_each_reason_for_being_down_is_told_once(server):
     told = []
     options = Options(servers=("nats://127.0.0.1:1", "nats://127.0.0.1:2"))
-    connection = Connection(options, tell=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001))
+    connection = Connection(
+        options, on_problem=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001)
+    )
     attempts = 0
     many = trio.Event()
 

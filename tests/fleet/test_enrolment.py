@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 from signers_of_tests import new_key, public
 
 from reactor.fleet.documents import DocumentError
@@ -483,7 +484,7 @@ async def test_credentials_are_renewed_with_the_key_of_the_host(fleet):
         due = renewal.due()
         assert 600 < due - clock[0] < 700
         clock[0] = due + 1
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(renewal.run)
                 await renewed.wait()
@@ -552,7 +553,7 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
             with connection.watched(lambda status: None if status.up else gone.set()):
                 gone = trio.Event()
                 assert await expel(operator, load_operator_directory(fleet.home), "out1", rejoins=False)
-                with trio.fail_after(5):
+                with trio.fail_after(PATIENCE):
                     await gone.wait()
         assert (await operator.key_value("reactor_state").get("out1")).value == b"the last summary"
         assert await operator.key_value("reactor_secrets").keys("out1.*") == []

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nats_servers import NatsServer, free_ports
+from nats_servers import PATIENCE, NatsServer, free_ports
 from signers_of_tests import new_key, public
 
 
@@ -126,7 +126,7 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
     done = reactor("fleet", "expel", "--home", world.home, "nobody")
     assert (done.code, "error[R1022]: there is no host nobody" in done.err) == (1, True)
     service.send_signal(signal.SIGTERM)
-    assert service.wait(10) == 0
+    assert service.wait(PATIENCE) == 0
 
 
 def test_a_host_that_waits_is_listed_and_admitted_by_hand(world, token, reactor):
@@ -137,7 +137,7 @@ def test_a_host_that_waits_is_listed_and_admitted_by_hand(world, token, reactor)
     assert done.out.startswith("web5: channels web; hostname ")
     assert not world.config("web5").exists()
     assert reactor("fleet", "admit", "--home", world.home, "web5").out == "admitted web5\n"
-    assert joins.wait(20) == 0
+    assert joins.wait(PATIENCE) == 0
     joins.stdout.close()
     assert world.config("web5").exists()
     assert reactor("fleet", "admit", "--home", world.home, "--list").out == "no host waits to be admitted\n"

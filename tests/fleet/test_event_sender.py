@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 from fleet_server import FleetServer
+from nats_servers import PATIENCE
 
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.engine.events import Cause, Checked, Result
@@ -58,7 +59,7 @@ class Sending:
         self.sender.trigger.set()
 
     async def until_sent(self, count):
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             while (await self.log.backlog()).unsent or self.sender.sent < count:  # noqa: ASYNC110
                 await trio.sleep(0.01)
 

@@ -2,15 +2,17 @@
 
 import signal
 import socket
-import time
 
 import pytest
 import trio
 from fleet_server import FleetServer
 from known_fleet import remember
+from turns import turns
 
 from reactor.fleet.operator.session import save_servers
 
+MOST = 3.5
+"""Seconds: three, and what the program itself takes."""
 COMMANDS = [
     ("status",),
     ("hosts",),
@@ -33,9 +35,7 @@ def world(tmp_path_factory):
 
 
 def say(reactor, home, words):
-    began = time.monotonic()
-    done = reactor("fleet", words[0], "--home", home, *words[1:])
-    return done, time.monotonic() - began
+    return reactor("fleet", words[0], "--home", home, *words[1:])
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
@@ -44,22 +44,24 @@ def test_where_nothing_listens(reactor, world, words):
         port = taken.getsockname()[1]
     home = world.fleet_server.directory
     save_servers(home, (f"nats://127.0.0.1:{port}",), None)
-    done, seconds = say(reactor, home, words)
+    for turn in turns(MOST):
+        with turn:
+            done = say(reactor, home, words)
     assert (done.code, done.out) == (1, "")
     assert (
         f"can't reach the NATS server nats://127.0.0.1:{port}" in done.err or f"127.0.0.1:{port}" in done.err
     )
-    assert seconds < 3.3
 
 
 def test_where_a_server_is_stopped_in_the_middle(reactor, world):
     home = remember(world)
-    assert say(reactor, home, ("status",))[0].code == 0
+    assert say(reactor, home, ("status",)).code == 0
     world.server.signal(signal.SIGSTOP)
     try:
-        done, seconds = say(reactor, home, ("status",))
+        for turn in turns(MOST):
+            with turn:
+                done = say(reactor, home, ("status",))
     finally:
         world.server.signal(signal.SIGCONT)
     assert (done.code, done.out) == (1, "")
     assert str(world.server.port) in done.err
-    assert seconds < 3.5

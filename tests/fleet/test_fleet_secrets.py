@@ -8,6 +8,7 @@ import pyrage
 import pytest
 import trio
 from known_fleet import remember
+from nats_servers import PATIENCE
 from real_hosts import CONFIG, MADE, RealFleet, RealHost
 from secret_pieces import leaks
 
@@ -95,7 +96,7 @@ async def live_view(js):
     live = LiveFleet(js)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(live.run)
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             await live.complete.wait()
         nursery.cancel_scope.cancel()
         with trio.CancelScope(shield=True):
@@ -144,7 +145,7 @@ async def test_a_host_writes_a_file_from_a_secret_that_nothing_else_holds(world,
             await host.summary(js, lambda each: each.engine.failed)
             assert path.read_text() == f"password = {SECOND}"
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE)
     for place, content in everything_in(world.fleet.home):
         for value in (FIRST, SECOND):
             # keys and ciphertext in base64 have any four characters by chance

@@ -9,6 +9,7 @@ import pytest
 import trio
 from fleet_server import FleetServer
 from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_events, state, summary
+from nats_servers import PATIENCE
 
 from reactor.fleet.bucket_names import COUNTS, STATE
 from reactor.fleet.documents import DocumentError
@@ -226,7 +227,7 @@ async def test_new_events_are_followed(home):
                 got.set()
 
         nursery.start_soon(follow)
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             while not got.is_set():
                 await send_events(js, "web1", [checked(50, 0)], journal=f"{time.time_ns():x}")
                 await send_events(js, "web3", [checked(51, 0)], journal=f"{time.time_ns():x}")
@@ -274,7 +275,7 @@ async def test_what_is_shown_live_is_what_is_read_at_once(home):
     async with server.connected() as js, trio.open_nursery() as nursery:
         live = LiveFleet(js)
         nursery.start_soon(live.run)
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             await live.complete.wait()
             read, kept = await read_fleet(js), await live.view()
             assert (kept.channels, kept.drivers) == (read.channels, read.drivers)
@@ -284,8 +285,8 @@ async def test_what_is_shown_live_is_what_is_read_at_once(home):
             assert len(kept.hosts) == len(read.hosts)
             await js.key_value(STATE).put("web5", summary("web5").to_bytes())
             while (await live.view()).hosts["web5"].summary is None:
-                await live.changed.wait(5)
+                await live.changed.wait(PATIENCE)
             await js.key_value(STATE).put("web5", b"damaged")
             while (await live.view()).hosts["web5"].summary is not None:
-                await live.changed.wait(5)
+                await live.changed.wait(PATIENCE)
         nursery.cancel_scope.cancel()

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LineLimits
@@ -57,7 +58,7 @@ async def pushed(world, host, **options):
     data = os.urandom(300_000)
     limits = LineLimits(line=100_000, all=1_000_000, noise=20)
     push = Push(Request(f"sha256-{'0' * 64}", len(data), {}), data, ssh, limits=limits, **options)
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE):
         outcome = await push_to(host, push, lambda _, record: noted.append(record))
     return outcome, noted
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import (
@@ -72,7 +73,7 @@ def sending(data, *, greeting=False, for_ever=False, seconds=0.0):
 async def refusal(behave, sort, **options):
     """What people read about a server that never becomes one."""
     async with serving(behave) as url:
-        with trio.fail_after(5), pytest.raises(sort) as caught:
+        with trio.fail_after(PATIENCE), pytest.raises(sort) as caught:
             async with connected(Options(servers=(url,), **options), timing=QUICK, seconds=4):
                 pass
         return str(caught.value).replace(url, "URL")
@@ -167,7 +168,7 @@ async def ending(behave, *, subject="a"):
         connection = Connection(Options(servers=(url,)), timing=QUICK)
         with connection.watched(look), connection.subscribed(subject, lambda _: None):
             nursery.start_soon(connection.run)
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE):
                 await ended.wait()
         nursery.cancel_scope.cancel()
     return str(reasons[0])
@@ -219,7 +220,7 @@ async def test_messages_for_nobody_and_odd_news_are_ignored():
     async with serving(behave) as url, trio.open_nursery() as nursery:
         connection = Connection(Options(servers=(url,)))
         nursery.start_soon(connection.run)
-        with connection.messages("a") as messages, trio.fail_after(5):
+        with connection.messages("a") as messages, trio.fail_after(PATIENCE):
             got.append(await anext(messages))
         assert (got[0].data, connection.epoch) == (b"last", 1)
         assert len(connection.pool) == 65
@@ -251,7 +252,7 @@ async def test_answers_of_jetstream_that_make_no_sense_are_told(body):
     async with serving(answering((b"", body))) as url, connected(Options(servers=(url,))) as link:
         js = JetStream(link)
         for call in (js.publish("a", b""), js.key_value("b").put("k", b""), js.key_value("b").get("k")):
-            with trio.fail_after(5), pytest.raises((ForeignServerError, ApiError)) as caught:
+            with trio.fail_after(PATIENCE), pytest.raises((ForeignServerError, ApiError)) as caught:
                 await call
             assert str(caught.value).isprintable()
 
@@ -259,7 +260,7 @@ async def test_answers_of_jetstream_that_make_no_sense_are_told(body):
 async def test_answers_of_a_batch_that_never_end_time_out():
     fields = b"\r\nNats-Sequence: 1\r\nNats-Subject: a"
     async with serving(answering((fields, b"x"))) as url, connected(Options(servers=(url,))) as link:
-        with trio.fail_after(5), pytest.raises(NoAnswerError):
+        with trio.fail_after(PATIENCE), pytest.raises(NoAnswerError):
             await last_messages(JetStream(link, seconds=0.1), "S", ["a"])
 
 
@@ -267,5 +268,5 @@ async def test_answers_of_a_batch_are_bounded():
     fields = b"\r\nNats-Sequence: 1\r\nNats-Subject: a"
     large = [(fields, b"x" * 1_000_000)] * 70
     async with serving(answering(*large)) as url, connected(Options(servers=(url,))) as link:
-        with trio.fail_after(10), pytest.raises(ForeignServerError, match="are too large"):
+        with trio.fail_after(PATIENCE), pytest.raises(ForeignServerError, match="are too large"):
             await last_messages(JetStream(link, seconds=8), "S", ["a"])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from nats_servers import PATIENCE
 from processes_of_cli import wait_until
 
 WAITS = """\
@@ -59,7 +60,7 @@ def test_an_interrupted_push_ends_its_connections(started, number):
     with process:
         wait_until((directory / "sent").exists)
         process.send_signal(number)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert err == "interrupted: hosts that were at work end after the checks that are running there\n"
     wait_until((directory / "ended").exists)
@@ -71,7 +72,7 @@ def test_a_push_whose_reader_is_gone_ends_without_a_traceback(started):
     process, directory = started(stdout=write)
     os.close(write)
     with process:
-        assert process.communicate(timeout=20)[1] == ""
+        assert process.communicate(timeout=PATIENCE)[1] == ""
     assert process.returncode == 1
     wait_until((directory / "ended").exists)
 
@@ -80,7 +81,9 @@ def test_a_push_that_can_not_write_says_so(started):
     with open("/dev/full", "w") as full:
         process, _ = started(stdout=full)
     with process:
-        assert process.communicate(timeout=20)[1] == "error[R0704]: [Errno 28] No space left on device\n"
+        assert (
+            process.communicate(timeout=PATIENCE)[1] == "error[R0704]: [Errno 28] No space left on device\n"
+        )
     assert process.returncode == 1
 
 
@@ -91,6 +94,6 @@ def test_a_long_runtime_directory_is_no_obstacle(started, tmp_path):
     with process:
         wait_until((directory / "sent").exists)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
     assert list(long.iterdir()) == []
     wait_until((directory / "ended").exists)

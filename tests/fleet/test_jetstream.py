@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import (
@@ -95,16 +96,14 @@ async def test_streams_are_made_updated_and_deleted(js):
 async def test_what_no_stream_takes_is_told(js):
     with pytest.raises(NoRespondersError):
         await js.publish("nowhere", b"")
-    with trio.fail_after(1), pytest.raises(MissingError, match="there is no stream NONE"):
+    with trio.fail_after(js.seconds * 0.9), pytest.raises(MissingError, match="there is no stream NONE"):
         await js.publish("nowhere", b"", message_id="x", stream="NONE")
 
 
 async def test_a_server_without_jetstream_is_told_in_one_line(tmp_path):
-    from nats_servers import NatsServer  # noqa: PLC0415 - only here
-
     with NatsServer(tmp_path, jetstream=False) as running:
         async with connected(Options(servers=(running.url,))) as connection:
-            with trio.fail_after(3), pytest.raises(NoRespondersError) as caught:
+            with trio.fail_after(PATIENCE), pytest.raises(NoRespondersError) as caught:
                 await JetStream(connection).key_value("b").get("k")
     assert str(caught.value) == f"JetStream does not answer at the NATS server {running.url}"
     assert caught.value.hint == "turn it on there with `jetstream {}`, and for the account of this user"
@@ -153,7 +152,7 @@ async def test_reading_gives_each_message_once_and_in_order_though_many_are_lost
 
 
 async def test_reading_a_missing_stream_is_told(js):
-    with trio.fail_after(1), pytest.raises(MissingError, match="there is no stream NONE"):
+    with trio.fail_after(js.seconds * 0.9), pytest.raises(MissingError, match="there is no stream NONE"):
         await past(js, "NONE")
 
 
@@ -167,6 +166,6 @@ async def test_what_another_client_sends_to_the_reader_is_ignored(js):
             for reply in (None, "$JS.ACK.FORGED.c.1.9.9.1.0", "$JS.ACK.x", "a.b.c.d.e.f.g.h.i"):
                 await js.connection.publish(f"{prefix}.r.{number}", b"forged", reply=reply)
         await js.publish("forged", b"true")
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             assert (await anext(reader)).data == b"true"
     assert js.connection.epoch == 1, "a denied reply does not end the connection"

@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import MissingError, WrongRevisionError
@@ -103,7 +104,7 @@ async def test_a_watch_that_ends_leaves_no_consumer(bucket):
     with bucket.js.connection.messages(advisory) as deleted:
         async with bucket.watch() as watch:
             assert await anext(watch) is None
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             await anext(deleted)
     assert (await bucket.js.stream_info(bucket.stream))["state"]["consumer_count"] == 0
 
@@ -127,7 +128,7 @@ async def test_a_watch_goes_on_after_the_server_was_killed(server, bucket):
         server.start()
         async with connected(Options(servers=(server.url,))) as other:
             await JetStream(other).key_value(bucket.bucket).put("k", b"2")
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("k", b"2", "put")
         assert bucket.js.connection.epoch == epoch + 1
 
@@ -141,10 +142,10 @@ async def test_a_watch_notices_that_its_bucket_is_made_again_or_gone(bucket):
         await bucket.js.delete_stream(bucket.stream)
         await bucket.create_bucket()
         await bucket.put("new", b"2")
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("new", b"2", "put")
         await bucket.js.delete_stream(bucket.stream)
-        with pytest.raises(MissingError, match="there is no key-value bucket"), trio.fail_after(5):
+        with pytest.raises(MissingError, match="there is no key-value bucket"), trio.fail_after(PATIENCE):
             await anext(watch)
 
 
@@ -154,7 +155,7 @@ async def test_a_value_with_a_time_to_live_goes_and_says_so(js):
     await bucket.put("k", b"1", ttl=1)
     async with bucket.watch() as watch:
         assert [shown(await anext(watch)) for _ in range(2)] == [("k", b"1", "put"), None]
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("k", b"", "purge")
     assert await bucket.get("k") is None
 
@@ -168,7 +169,7 @@ async def test_a_missing_bucket_is_told_at_once_in_one_line(js):
         bucket.entries(),
         bucket.create("k", b""),
     ):
-        with trio.fail_after(1), pytest.raises(MissingError) as caught:
+        with trio.fail_after(js.seconds * 0.9), pytest.raises(MissingError) as caught:
             await call
         where = js.connection.status.server
         assert str(caught.value) == f"there is no key-value bucket none at the NATS server {where}"

@@ -5,6 +5,7 @@ import os
 
 import pytest
 import trio
+from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import DamagedError, LinkError, MissingError
@@ -134,7 +135,7 @@ async def test_a_store_that_does_not_allow_direct_reading(js):
 async def test_a_missing_store_is_told_at_once_in_one_line(js):
     store = js.objects("none")
     for call in (store.info("x"), store.put("x", b""), store.read("x", largest=1), store.list()):
-        with trio.fail_after(1), pytest.raises(MissingError) as caught:
+        with trio.fail_after(js.seconds * 0.9), pytest.raises(MissingError) as caught:
             await call
         where = js.connection.status.server
         assert str(caught.value) == f"there is no object store none at the NATS server {where}"
@@ -149,7 +150,7 @@ async def test_a_put_is_told_when_the_connection_breaks(server, store):
     with pytest.raises(LinkError):
         await store.put("x", kill_in_between(server))
     server.start()
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         await store.js.connection.wait_up()
         while True:
             with contextlib.suppress(LinkError):

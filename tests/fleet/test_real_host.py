@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 import trio
 from killed_steps import killed_before_step
-from nats_servers import free_ports
+from nats_servers import PATIENCE, free_ports
 from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
 
@@ -25,7 +25,7 @@ from reactor.fleet.bundle.store import BundleStore, StoreLockedError
 from reactor.fleet.event_batch import batch_id_of, decode_batch
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.ports import Identity
-from reactor.fleet.operator.slots import held_slots
+from reactor.fleet.operator.shared_state import held_slots
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.slot_holder import Holder
@@ -72,7 +72,7 @@ async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
             assert found.engine.worst[0][0] == f"file#{tmp_path}/no/where"
             await host.until(lambda: path.read_text() == "fifth")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 1
+            assert process.wait(PATIENCE) == 1
     assert "evil" not in host.said()
 
 
@@ -103,7 +103,7 @@ async def test_a_failure_that_a_retry_repairs_is_no_failure_of_the_release(fleet
             assert "failed" not in seen
             assert "exec#once  failed" in host.said()
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE)
 
 
 def page_of(port):
@@ -133,7 +133,7 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
             assert int(float(page.split("\nreactor_journal_unsent ")[1].split()[0])) > 0
             assert 'reactor_watcher_state{state="down",watcher="network"} 1.0' in page
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE) == 0
     finally:
         fleet.fleet_server.server.start()
 
@@ -167,7 +167,7 @@ async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_pa
             assert found.channels["base"].in_force == base.digest
             assert (found.engine.resources, found.engine.failed) == (2, 1)
             process.send_signal(signal.SIGTERM)
-            process.wait(10)
+            process.wait(PATIENCE)
 
 
 async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_arrive(fleet, tmp_path):
@@ -191,7 +191,7 @@ async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_a
             found = await host.summary(js, lambda each: each.engine.checks == {"port": "ok"})
 
             events, journals = [], set()
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE):
                 async for stored in reader:
                     if stored is not None:
                         events += decode_batch(stored.data, "a batch")
@@ -204,7 +204,7 @@ async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_a
             assert (f"file#{path}", "failed") in results
             assert not any("diffs" in each and each["diffs"] for each in events)
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize(
@@ -400,5 +400,5 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
             await host.phase(js, "converged", channel="slotted")
             assert path.read_text() == "x"
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE) == 0
         assert await slots.get("motd.0.web3") is None

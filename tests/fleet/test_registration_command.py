@@ -3,6 +3,7 @@
 import json
 import signal
 
+from nats_servers import PATIENCE
 from nats_site import on
 from processes_of_cli import environment, spawned
 
@@ -63,7 +64,7 @@ def test_an_entry_is_created_shown_and_removed(site, reactor):
         gone = json.loads(process.stdout.readline())
         assert (gone["action"], gone["reason"], gone["entry"]["address"]) == ("remove", "Purge", "192.0.2.1")
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) in (130, -signal.SIGINT)
+        assert process.wait(PATIENCE) in (130, -signal.SIGINT)
     assert on(site.server, lambda js: look_up(js, ["*"] * 4, site.bucket)) == []
     on(site.server, lambda js: js.delete_stream(site.bucket))
 

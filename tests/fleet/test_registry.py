@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 from nats_site import on
 from processes_of_cli import finish
 
@@ -155,7 +155,7 @@ def heard(server, entry, count, act):
     async def listen(js):
         found = []
         async with trio.open_nursery() as nursery:
-            with js.connection.messages(entry.subject) as messages, trio.fail_after(30):
+            with js.connection.messages(entry.subject) as messages, trio.fail_after(PATIENCE):
                 await js.connection.flush()
                 nursery.start_soon(trio.to_thread.run_sync, act)
                 async for message in messages:

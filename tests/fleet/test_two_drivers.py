@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import trio
 from known_fleet import put_host, put_state, state
+from nats_servers import PATIENCE
 from sim_fleet import SimFleet
 
 from reactor.fleet.link.connection import connected
@@ -14,7 +15,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator import drive
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
-from reactor.fleet.rollout.acts import Author, advance
+from reactor.fleet.rollout.commands import Author, advance
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import Phase
 
@@ -85,7 +86,7 @@ async def test_a_driver_that_is_cut_off_never_succeeds(fleet, monkeypatch):
                 except WrongRevisionError as error:
                     refused.append(error)
 
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE):
                 async with trio.open_nursery() as writing:
                     writing.start_soon(write_late)
                     while not await ben.lease.keep():  # noqa: ASYNC110 - the server ends the lease, and sends no hint
@@ -116,7 +117,7 @@ async def test_a_driver_says_that_the_servers_have_no_room_and_goes_on_when_they
             told.append(error.message)
             heard.set()
 
-        driver = Driver(js, "web", "ann", trouble=trouble, interval=0.05)
+        driver = Driver(js, "web", "ann", on_trouble=trouble, interval=0.05)
         nursery.start_soon(driver.run)
         with trio.fail_after(10):
             await heard.wait()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import trio
 from fleet_server import FleetServer
-from nats_servers import Cluster
+from nats_servers import PATIENCE, Cluster
 from sim_fleet import SimFleet
 
 from reactor.fleet.bucket_names import CHANNELS
@@ -76,7 +76,7 @@ class Thousand(SimFleet):
 
     async def kill_leader(self):
         """Kill the leader of the channels as a crash does, and start it again."""
-        async with self.fleet_server.connected(seconds=20) as js:
+        async with self.fleet_server.connected(seconds=PATIENCE) as js:
             leader = (await js.stream_info(f"KV_{CHANNELS}"))["cluster"]["leader"]
         server = self.fleet_server.cluster.named(leader)
         server.kill()
@@ -94,13 +94,13 @@ async def driven(fleet):
             await fleet.begin(js, 1, waves=WAVES, gate=Gate(soak=1.0))
             async with trio.open_nursery() as nursery:
 
-                def tell(state, _):
+                def show(state, _):
                     fleet.look(state)
                     if state.wave in WAVES[1:3] and len(fleet.kills) < WAVES.index(state.wave):
                         nursery.start_soon(fleet.kill_leader)
 
                 with trio.fail_after(600):
-                    state = await Driver(js, "web", "ann", tell=tell, interval=1.0).run(until_ended=True)
+                    state = await Driver(js, "web", "ann", on_state=show, interval=1.0).run(until_ended=True)
             yield js, state, time.monotonic() - began
 
 

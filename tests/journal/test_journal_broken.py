@@ -337,6 +337,19 @@ def test_every_field_of_every_event_has_a_form_to_be_reported_by():
     assert {name for name, _ in every} >= row_validation._LEFT_OUT
 
 
+@pytest.mark.parametrize("damaged", ["[", "5"])
+def test_damaged_diffs_are_reported_with_the_number_of_their_event(directory, damaged):
+    with journal_in(directory) as journal:
+        journal.record(changed(diffs=("+x\n",)))
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("UPDATE diffs SET texts = ?", (damaged,))
+        connection.commit()
+    with history_of(directory) as history:
+        (entry,) = history.entries()
+        with pytest.raises(HistoryError, match=f"the diffs of event {entry.id} in the journal are damaged"):
+            history.diffs(entry)
+
+
 @pytest.mark.parametrize(
     ("head", "is_bad"),
     [

@@ -123,6 +123,17 @@ def test_losses_that_come_one_after_the_other_are_told_once_each(directory, sent
     assert lost == [6, 2]
 
 
+def test_only_what_was_deleted_of_a_batch_that_arrived_is_not_lost(directory, sent):
+    record(directory, "d", "e", "f", "g")
+    batch = sent.next_batch(4, 1 << 16)
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        with counting_losses(connection):
+            connection.execute("DELETE FROM events WHERE id IN (1, 2, 3, 5, 6)")
+        connection.commit()
+    sent.acknowledge(batch)
+    assert sent.backlog() == Backlog(newest=7, unsent=1, lost=2)
+
+
 @pytest.fixture
 def sent_to_b(directory, sent):
     sent.acknowledge(sent.next_batch(1, 1 << 16))

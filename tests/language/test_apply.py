@@ -408,7 +408,7 @@ resources:
         return False
 
     story.engine.manifest_follower.renew = renew
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         await story.engine.run()
     assert len(loads) == 1
     [failed] = story.checks("apply#made.yaml")

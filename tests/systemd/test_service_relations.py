@@ -248,14 +248,16 @@ async def test_a_start_says_which_unit_it_stops(says_so):
 
 
 @pytest.mark.usefixtures("way")
-async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch):
+@pytest.mark.parametrize("is_first", [True, False], ids=["at once", "after the stop"])
+async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch, is_first):
     monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 5.0)
-    other = Unit().write()
-    unit = Unit()
+    other, unit = Unit(), Unit()
+    # Ordered after the unit, the other one waits in the queue while the unit stops.
+    other.write(unit="" if is_first else f"After={unit.full}")
     unit.write(
-        "Type=oneshot\nRemainAfterExit=yes",
+        "Type=oneshot\nRemainAfterExit=yes\nTimeoutStopSec=1s",
         unit=f"Conflicts={other.full}",
-        command=f"systemctl start --no-block {other.full}; sleep 100",
+        command=f"trap '' TERM; systemctl start --no-block {other.full}; sleep 100",
     )
     systemctl("daemon-reload")
     check, _ = await converge(Service(name=unit.name))

@@ -99,7 +99,7 @@ class FleetCompanion:
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
-        connection = Connection(self._config.options, tell=_tell)
+        connection = Connection(self._config.options, on_problem=_show_problem)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
@@ -220,5 +220,5 @@ def follow(
     return exitcodes.run_code(ended, once=False, detailed=False)
 
 
-def _tell(error: LinkError) -> None:
+def _show_problem(error: LinkError) -> None:
     notice(error.message, error.hint)

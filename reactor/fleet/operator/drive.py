@@ -67,9 +67,9 @@ class Lease:
 
 
 class Driver:
-    """Drives one channel. ``tell`` gets each new state, with a sentence for people.
+    """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
 
-    ``trouble`` gets each failure of the network or the servers, once until a step succeeds.
+    ``on_trouble`` gets each failure of the network or the servers, once until a step succeeds.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Driver:
         channel: str,
         name: str,
         *,
-        tell: Callable[[ChannelState, str], None] = lambda _, __: None,
-        trouble: Callable[[LinkError], None] = ignore,
+        on_state: Callable[[ChannelState, str], None] = lambda _, __: None,
+        on_trouble: Callable[[LinkError], None] = ignore,
         interval: float = 5.0,
     ) -> None:
         self.channel = channel
@@ -87,8 +87,8 @@ class Driver:
         self._js = js
         self._channels = Channels(js)
         self._name = name
-        self._tell = tell
-        self._trouble = trouble
+        self._on_state = on_state
+        self._on_trouble = on_trouble
         self._troubles: set[str] = set()
         self._interval = interval
         self._trigger = DebouncedEvent()
@@ -148,7 +148,7 @@ class Driver:
     def _fail(self, error: LinkError) -> None:
         if error.message not in self._troubles:
             self._troubles.add(error.message)
-            self._trouble(error)
+            self._on_trouble(error)
 
     async def step(self) -> ChannelState | None:
         """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
@@ -173,7 +173,7 @@ class Driver:
         said = (f"{state.phase} {state.serial} {state.wave}", why)
         if said != self._said:
             self._said = said
-            self._tell(state, why)
+            self._on_state(state, why)
 
     def _woken(self, _: object) -> None:
         self._trigger.set()
