@@ -13,7 +13,6 @@ from pathlib import Path
 
 import trio
 from fleet_server import FleetServer
-from nats_servers import PATIENCE
 
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
@@ -28,7 +27,7 @@ async def slots_of(fleet, name, groups=(), *, connecting=None, **how):
     ``connecting``: a semaphore that limits how many connect at a time.
     """
     async with trio.open_nursery() as nursery:
-        connection = Connection(fleet.options(name), timing=Timing(handshake=3 * PATIENCE))
+        connection = Connection(fleet.options(name), timing=Timing(handshake=60.0))
         async with connecting or trio.Semaphore(1):
             nursery.start_soon(connection.run)
             await connection.wait_up()

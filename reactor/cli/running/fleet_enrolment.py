@@ -223,12 +223,12 @@ async def _answer(js: JetStream, admission: Admission, message: Message) -> Answ
         notice(f"a host is not answered: {error.message}", error.hint)
         return None
     request = done.request
-    who = request.host if request else "a request"
+    subject = request.host if request else "a request"
     if done.refused:
-        notice(f"refused {who}: {done.refused}", None)
+        notice(f"refused {subject}: {done.refused}", None)
     elif request is not None:
         did = "admitted" if request.kind == "join" else "renewed the credentials of"
-        click.echo(f"{did} {who}")
+        click.echo(f"{did} {subject}")
     return done
 
 

@@ -89,10 +89,10 @@ class Driver:
         self._name = name
         self._on_state = on_state
         self._on_trouble = on_trouble
-        self._troubles: set[str] = set()
+        self._reported_troubles: set[str] = set()
         self._interval = interval
         self._trigger = DebouncedEvent()
-        self._said: tuple[str, str] | None = None
+        self._reported: tuple[str, str] | None = None
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
         """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
@@ -142,12 +142,12 @@ class Driver:
         except LinkError as error:
             self._fail(error)
             return None
-        self._troubles.clear()
+        self._reported_troubles.clear()
         return found
 
     def _fail(self, error: LinkError) -> None:
-        if error.message not in self._troubles:
-            self._troubles.add(error.message)
+        if error.message not in self._reported_troubles:
+            self._reported_troubles.add(error.message)
             self._on_trouble(error)
 
     async def step(self) -> ChannelState | None:
@@ -156,7 +156,7 @@ class Driver:
         if state is None:
             return None
         if state.phase in _ENDED:
-            self._say(state, state.why)
+            self._report(state, state.why)
             return state
         hosts = await read_views(self._js, self.channel, state.serial)
         found = next_step(state, hosts, await self._channels.clock.now(), self._name)
@@ -166,13 +166,13 @@ class Driver:
             except WrongRevisionError:
                 return None  # another one changed the state meanwhile: it is decided again
             state = found.state
-        self._say(state, found.why)
+        self._report(state, found.why)
         return state
 
-    def _say(self, state: ChannelState, why: str) -> None:
-        said = (f"{state.phase} {state.serial} {state.wave}", why)
-        if said != self._said:
-            self._said = said
+    def _report(self, state: ChannelState, why: str) -> None:
+        report = (f"{state.phase} {state.serial} {state.wave}", why)
+        if report != self._reported:
+            self._reported = report
             self._on_state(state, why)
 
     def _woken(self, _: object) -> None:

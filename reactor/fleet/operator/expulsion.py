@@ -74,7 +74,7 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
 
 
 def _keys_in(entries: Iterable[Entry], cards: str) -> tuple[str, ...]:
-    """The keys in all good cards that are kept of a host: whoever put a false card there must not save the key before it."""
+    """The keys in all good cards that are stored for a host: a false card must not save the key before it."""
     found: dict[str, None] = {}
     for entry in entries:
         with suppress(CardError, DocumentError):
