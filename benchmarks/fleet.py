@@ -283,7 +283,7 @@ def rows(results: dict[str, float], hosts: int) -> list[Row]:
             "%",
             None,
         ),
-        ("the same: all back on the one before, after it was taken back", "reverted", "s", 10),
+        ("the same: all back on the one before, after it was taken back", "reverted", "s", few and 10),
         ("memory of the server for each host that is connected", "memory", "kB", 100),
         ("summaries stored a second, acknowledged, one client", "acknowledged", "/s", None),
         ("summaries stored a second, pipelined, one client", "pipelined", "/s", None),

@@ -1,6 +1,9 @@
+import gc
 import os
+import re
 import signal
 import tempfile
+from collections import Counter
 
 import pytest
 from files_of_cli import put
@@ -73,10 +76,44 @@ def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from looking at what is collected: all of it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def numbered_directory(tmp_path_factory):
+    """Make a new directory by a name, which a number follows.
+
+    pytest itself reads the names of all directories each time: of thousands of tests, that would be minutes.
+    """
+    base, numbers = tmp_path_factory.getbasetemp(), Counter()
+
+    def make(name):
+        directory = base / f"{name}_{numbers[name]}"
+        numbers[name] += 1
+        directory.mkdir(0o700)
+        return directory
+
+    return make
+
+
+@pytest.fixture
+def tmp_path(request, numbered_directory):
+    """In place of pytest's own."""
+    return numbered_directory(re.sub(r"\W", "_", request.node.name)[:29])
+
+
 @pytest.fixture(autouse=True)
-def state_directory(tmp_path_factory, monkeypatch):
+def state_directory(numbered_directory, monkeypatch):
     """Each test keeps state in a directory of its own, and so do the processes it starts."""
-    directory = tmp_path_factory.mktemp("state") / "reactor"
+    directory = numbered_directory("state") / "reactor"
     monkeypatch.setenv("REACTOR_STATE_DIR", str(directory))
     return directory
 

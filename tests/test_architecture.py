@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,42 @@ def test_the_page_on_the_design_draws_the_arrows():
     assert picture in section, f"put this into {DESIGN}:\n{picture}"
 
 
+PRIVATE_WORD = re.compile(
+    r"agenda|blame|company|crowd|custody|debts?|desk|ear|fights?|flare|foregone|gossip|guest|hears?|herald"
+    r"|kin|ledger|litter|mend|mended|newcomers?|onlookers?|owed|owes?|pays?|pledge|rehearsal|remember"
+    r"|rings?|roster|said|say|scrub|somebody|strangers?|tells|voice|who|whoever|witness"
+)
+"""Words that no name in the code has: the trade has others for these things. The glossary has them."""
+
+
+def words_of_names(path):
+    """The words of the names that the file at ``path`` gives to modules, classes, functions, parameters and values."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case (
+                ast.arg(arg=name)
+                | ast.Name(id=name, ctx=ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store())
+            ):
+                pass
+            case _:
+                continue
+        yield from ((word.lower(), name) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name))
+    yield from ((word, path.stem) for word in path.stem.split("_"))
+
+
+def test_no_name_is_a_private_word():
+    found = {
+        f"{path}: {name}"
+        for path in sources()
+        for word, name in words_of_names(path)
+        if PRIVATE_WORD.fullmatch(word)
+    }
+    assert not found
+
+
 LINKED = {"reactor.resources", "reactor.watchers"}
 """They stand beside the package, and enter by its public doors as a third party's do."""
 
@@ -121,14 +158,17 @@ def home(module):
     return ".".join(parts[:2]) if parts[0] == "reactor" and len(parts) > 1 else parts[0]
 
 
+@cache
 def imports(path):
     """Every project module that the file at ``path`` imports, also inside functions."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the arrows"
-            yield node.module
+            found.append(node.module)
+    return found
 
 
 def module_of(path):
@@ -142,18 +182,25 @@ def sources():
         yield from sorted((ROOT / top).rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_follow_the_arrows(path):
+def forbidden(path):
+    """What the file at ``path`` imports against the arrows."""
     module = module_of(path)
     if module == "reactor":
-        return
+        return []
     mine = home(module)
-    for imported in imports(path):
-        if imported.split(".")[0] != "reactor":
-            continue
-        target = home(imported)
-        allowed = {mine, *MAY_IMPORT[mine], *(BY_ALL if module.startswith("reactor.") else ())}
-        assert target in allowed, f"{module} imports {imported}"
+    allowed = {mine, *MAY_IMPORT[mine], *(BY_ALL if module.startswith("reactor.") else ())}
+    return [name for name in imports(path) if name.split(".")[0] == "reactor" and home(name) not in allowed]
+
+
+def violations(paths, forbidden):
+    """The files among ``paths`` that import what is ``forbidden`` to them, and what that is."""
+    found = {str(path.relative_to(ROOT)): sorted(forbidden(path)) for path in paths}
+    assert found, "there are no such files"
+    return {path: names for path, names in found.items() if names}
+
+
+def test_imports_follow_the_arrows():
+    assert violations(sources(), forbidden) == {}
 
 
 def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_below_it():
@@ -171,22 +218,25 @@ def listing():
     for path in sorted(ROOT.glob("reactor/*/**/__init__.py")):
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
         if "\n- ``" in text:
-            yield pytest.param(path.parent, text, id=path.parent.name)
+            yield path.parent, text
 
 
 WING = {"expression": {"expression"}, "templates": {"expression", "templates"}}
 """Inside ``reactor.language``: what expressions and templates may import besides the modules at its top."""
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("reactor/language/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_expressions_know_nothing_of_templates(path):
+def parts_imported(path, folder):
+    """What the file at ``path`` imports of the package ``reactor.folder``: names of its parts."""
+    return {name.split(".")[2] for name in imports(path) if name.startswith(f"reactor.{folder}.")}
+
+
+def forbidden_in_language(path):
     mine = path.relative_to(ROOT / "reactor/language").parts[0]
-    folders = {name.split(".")[2] for name in imports(path) if name.startswith("reactor.language.")} & set(
-        WING
-    )
-    assert folders <= WING.get(mine, set())
+    return parts_imported(path, "language") & set(WING) - WING.get(mine, set())
+
+
+def test_expressions_know_nothing_of_templates():
+    assert violations(ROOT.glob("reactor/language/**/*.py"), forbidden_in_language) == {}
 
 
 FLEET = {
@@ -246,36 +296,42 @@ FLEET = {
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("reactor/fleet/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_the_parts_of_the_fleet_follow_their_arrows(path):
+def forbidden_in_fleet(path):
     mine = path.relative_to(ROOT / "reactor/fleet").with_suffix("").parts[0]
     if mine not in FLEET:
-        return
-    others = {name.split(".")[2] for name in imports(path) if name.startswith("reactor.fleet.")}
-    assert others - {mine} <= FLEET[mine]
+        return set()
+    found = parts_imported(path, "fleet") - {mine} - FLEET[mine]
     if mine == "rollout":
-        assert {home(name) for name in imports(path)} & set(MAY_IMPORT) <= {"reactor.fleet", *BY_ALL}
+        found |= {home(name) for name in imports(path)} & set(MAY_IMPORT) - {"reactor.fleet", *BY_ALL}
+    return found
 
 
-@pytest.mark.parametrize(("package", "text"), list(listing()))
-def test_a_package_that_lists_its_modules_lists_all_of_them(package, text):
+def test_the_parts_of_the_fleet_follow_their_arrows():
+    assert violations(ROOT.glob("reactor/fleet/**/*.py"), forbidden_in_fleet) == {}
+
+
+def unlisted(package, text):
+    """The modules and packages in ``package`` that ``text`` does not list."""
     modules = {path.stem for path in package.glob("[a-z]*.py")}
     inner = {path.parent.name for path in package.glob("*/__init__.py")}
-    assert modules | inner <= set(re.findall(r"``(\w+)/?``", text))
+    return (modules | inner) - set(re.findall(r"``(\w+)/?``", text))
 
 
-@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
-def test_kinds_and_watchers_enter_by_the_public_doors(path):
-    if path.relative_to(ROOT).parts[0] == "reactor":
-        return
-    inner = [
-        name
-        for name in imports(path)
-        if name.startswith("reactor.") and home(name) not in {"reactor.hostfs", *LINKED}
-    ]
-    assert not inner, f"{path} imports {inner}"
+def test_a_package_that_lists_its_modules_lists_all_of_them():
+    found = {str(package.relative_to(ROOT)): unlisted(package, text) for package, text in listing()}
+    assert found
+    assert {package: missing for package, missing in found.items() if missing} == {}
+
+
+def behind_the_doors(path):
+    """What the file at ``path`` imports of the package but by its public doors."""
+    doors = {"reactor.hostfs", *LINKED}
+    return [name for name in imports(path) if name.startswith("reactor.") and home(name) not in doors]
+
+
+def test_kinds_and_watchers_enter_by_the_public_doors():
+    beside = [path for path in sources() if path.relative_to(ROOT).parts[0] != "reactor"]
+    assert violations(beside, behind_the_doors) == {}
 
 
 def test_the_door_to_the_files_of_the_host_is_complete():

@@ -32,7 +32,7 @@ _NO_CHANGE = (
 
 
 class Link:
-    """Tells the watcher that the daemon has answered a check: one that lost its events then connects again."""
+    """Informs the watcher that the daemon has answered a check: one that lost its events then connects again."""
 
     def __init__(self) -> None:
         self._reached: Callable[[], None] | None = None

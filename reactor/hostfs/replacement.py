@@ -47,7 +47,7 @@ class Validator(Protocol):
 
 
 class ChangedFileError(ResourceError):
-    """The file that is to be replaced is no longer as it was read."""
+    """The file to replace is no longer as it was read."""
 
 
 _NewFile = tuple[Content, Attributes, Validator | None, "Extended | None", Stamp | None, ShortFile | None]

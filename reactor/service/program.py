@@ -26,8 +26,7 @@ def require_own_program() -> None:
     trust = Trust()
     roots = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *_search_path(), *_packages())
     try:
-        for path in _with_all_within(roots):
-            _require(trust, path)
+        _require_all_within(trust, roots)
     except DistrustedError as error:
         words = f"other users can change code that the service would run as root: {error}"
         raise InstallationError(words, _HINT) from error
@@ -55,16 +54,31 @@ def _packages() -> Iterator[str]:
                 yield spec.origin
 
 
-def _with_all_within(roots: Iterable[str]) -> Iterator[str]:
-    """These paths and everything below them, also through symlinks.
+def _require_all_within(trust: Trust, roots: Iterable[str]) -> None:
+    """Require that only root can change these paths and everything below them, also through symlinks.
 
-    Hidden names such as ``.git`` are left out: Python imports nothing from there.
+    Hidden names such as ``.git`` are left out: Python imports nothing from there. Raises DistrustedError.
     """
-    pending, seen = list(roots), set()
+    pending, seen = list(roots), set[str]()
     while pending:
         path = pending.pop()
-        yield path
-        if os.path.isdir(path) and (real := os.path.realpath(path)) not in seen:
-            seen.add(real)
-            with os.scandir(path) as entries:
-                pending += (entry.path for entry in entries if not entry.name.startswith("."))
+        _require(trust, path)
+        directories = [os.path.realpath(path)] if os.path.isdir(path) else []
+        while directories:
+            if (directory := directories.pop()) not in seen:
+                seen.add(directory)
+                for entry in _required_entries(trust, directory):
+                    (pending if entry.is_symlink() else directories).append(entry.path)
+
+
+def _required_entries(trust: Trust, directory: str) -> Iterator[os.DirEntry[str]]:
+    """The symlinks and directories in ``directory``, which is a real path and trusted. All but symlinks are required."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if not entry.is_symlink():
+                with suppress(FileNotFoundError):
+                    trust.require_entry(entry)
+            if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
+                yield entry

@@ -81,6 +81,16 @@ class Trust:
         if found is not None:
             self._judge(place, found)
 
+    def require_entry(self, entry: os.DirEntry[str]) -> None:
+        """Raise DistrustedError unless ``entry`` is trusted, and OSError if it is gone.
+
+        It is no symlink, and its directory, which has been required, was read by its real path: only the entry itself is
+        looked at, which pays where there are thousands.
+        """
+        found = entry.stat(follow_symlinks=False)
+        _refuse_planted(entry.path, found, is_shared=self._enter(os.path.dirname(entry.path)))
+        self._judge(entry.path, found)
+
     def require_directory(self, path: str) -> None:
         """Raise DistrustedError unless only trusted users can change the content of the directory at ``path``.
 

@@ -28,7 +28,7 @@ _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _NO_ANSWER = "fatal: Could not read from remote repository."
 """What git says last when ssh has failed, which says more."""
-_WHO = {
+_AUTHOR = {
     f"GIT_{role}_{key}": value
     for role in ("AUTHOR", "COMMITTER")
     for key, value in (("NAME", "reactor"), ("EMAIL", "reactor@localhost"))
@@ -37,7 +37,7 @@ _WHO = {
 _HINTS = (
     ("Host key verification failed", "write known_hosts or accept_new_host: true, or add the host to /etc/ssh/ssh_known_hosts"),
     ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
-    ("could not read Username", "the server wants credentials: write them in the url, from secret data"),
+    ("could not read Username", "the server requires credentials: write them in the url, from secret data"),
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     ("index.lock", "another git is at work there, or was killed: if none runs, remove that file"),
@@ -62,7 +62,7 @@ class Access:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_SSH_COMMAND": self._ssh,
             "GIT_SSH_VARIANT": "ssh",
-            **_WHO,
+            **_AUTHOR,
         }
         if self.credentials is not None:
             word = base64.b64encode(":".join(self.credentials).encode()).decode()
@@ -101,17 +101,17 @@ class Program:
 
         Raises ResourceError when it can't be started, or takes too long.
         """
-        who = await self.identity()
+        identity = await self.identity()
         environment = {
             **ENVIRONMENT,
-            **({"HOME": _our_home()} if who is None else who.environment),
+            **({"HOME": _our_home()} if identity is None else identity.environment),
             **self.access.environment,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(cwd),
         }
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = ("git", "--no-optional-locks", *settings, *arguments)
         try:
-            return await run(Command(words, cwd, environment, self.timeout, identity=who), on_line)
+            return await run(Command(words, cwd, environment, self.timeout, identity=identity), on_line)
         except ResourceError as error:
             if error.missing is not None and error.missing.endswith("/git"):
                 hint = "declare package#git, and let this require it"

@@ -158,7 +158,7 @@ def _spawn(command: Command, program: str, outputs: Sequence[FileIO]) -> subproc
 
 def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
-    who = command.identity
+    identity = command.identity
     try:
         return subprocess.Popen(
             command.arguments,
@@ -170,16 +170,16 @@ def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO
             stderr=outputs[1],
             bufsize=0,
             pass_fds=command.inherited,
-            user=None if who is None else who.uid,
-            group=None if who is None else who.gid,
-            extra_groups=None if who is None else who.groups,
+            user=None if identity is None else identity.uid,
+            group=None if identity is None else identity.gid,
+            extra_groups=None if identity is None else identity.groups,
             umask=command.umask,
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
         )
     except OSError as error:
         if error.filename == cwd != program:
             raise explain_directory(error, command.cwd) from error
-        raise explain_start(error, program, who) from error
+        raise explain_start(error, program, identity) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)

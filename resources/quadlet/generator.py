@@ -46,5 +46,5 @@ async def refuse_misread(name: str, text: str) -> None:
     if done.exit_code != 0:
         lines = [line.partition(_REFUSAL)[2] for line in done.stderr.splitlines() if _REFUSAL in line]
         reason = (lines or done.stderr.splitlines() or ["it does not say why"])[-1]
-        said = reason.replace(f'"{name}": ', "").replace(f" in {directory}/{name}", "")
-        raise ResourceError(f"podman refuses the container: {said}", "a newer podman may know it")
+        problem = reason.replace(f'"{name}": ', "").replace(f" in {directory}/{name}", "")
+        raise ResourceError(f"podman refuses the container: {problem}", "a newer podman may know it")

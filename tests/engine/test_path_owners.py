@@ -88,4 +88,4 @@ def test_who_disagrees_is_told_on_what_and_with_whom():
         Claim(PATHS, "/b", {"ensure": "absent"}),
         Claim(PATHS, "/a", {"ensure": "absent", "mode": "0644"}),
     )
-    assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) wants another ensure and mode"
+    assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) declares another ensure and mode"

@@ -13,8 +13,8 @@ from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
-from reactor.fleet.host.event_sender import LONGEST_PAUSE, EventSender
 from reactor.fleet.host.ports import Host, Identity, Pace
+from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options

@@ -12,7 +12,7 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 
 from reactor import clock
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
-from reactor.journal import diffs, records, retention
+from reactor.journal import diffs, records, retention, store
 from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.store import open_store
@@ -252,6 +252,22 @@ def test_what_was_applied_is_written_when_it_changes_only(directory):
         with history_of(directory) as history:
             written.append(history.applied_since("file#/a"))
     assert written[0] == written[1] < written[2]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 6])
+def test_the_digests_of_more_resources_than_are_asked_for_at_once_are_all_found(
+    directory, monkeypatch, at_once
+):
+    monkeypatch.setattr(store, "_ASKED_AT_ONCE", at_once)
+    files = [File(name=f"/{number}", ensure="absent") for number in range(5)]
+    with journal_in(directory) as journal:
+        for each in files:
+            journal.applied(each)
+    opened, _, _ = open_store(str(directory))
+    with closing(opened):
+        assert list(opened.digests([*(each.ref for each in files), "file#/never"])) == [
+            each.ref for each in files
+        ]
 
 
 def test_the_same_manifest_is_the_same_generation(directory):

@@ -8,6 +8,7 @@ import stat
 import struct
 import tarfile
 import zipfile
+import zlib
 
 import zstandard
 
@@ -52,6 +53,14 @@ def with_size(archive, field):
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     return bytes(header) + archive[512:]
+
+
+def with_dictionary(xz, code):
+    """The xz archive with the ``code`` of another size of dictionary in its first block: 36 is one of 1 GiB."""
+    header = bytearray(xz[12 : 12 + 4 * (xz[12] + 1)])
+    header[4] = code
+    header[-4:] = zlib.crc32(header[:-4]).to_bytes(4, "little")
+    return xz[:12] + bytes(header) + xz[12 + len(header) :]
 
 
 def encrypted():
@@ -160,7 +169,7 @@ OTHERS = {
     **{f"{form}, damaged": (form, damaged(pack(NOISE + GOOD)), BROKEN) for form, pack in PACKED.items()},
     "xz that wants too much memory": (
         "tar.xz",
-        lzma.compress(GOOD, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
+        with_dictionary(lzma.compress(GOOD), 36),
         "emory",
     ),
     "zip, traversal": ("zip", zipped("../evil"), OUT),

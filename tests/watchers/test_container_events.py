@@ -52,6 +52,10 @@ def of_container(name, action, **attributes):
     return {"Type": "container", "Action": action, "Actor": {"Attributes": {"name": name, **attributes}}}
 
 
+def of_network(name):
+    return {"Type": "network", "Action": "destroy", "Actor": {"Attributes": {"name": name}}}
+
+
 @pytest.fixture
 def daemon(tmp_path):
     return Announcements(tmp_path / "socket")
@@ -102,6 +106,19 @@ async def test_an_event_marks_the_containers_that_it_may_have_changed(daemon, si
         await sink.until(lambda: sink.marks)
         assert found | sink.marked == marked | {LAST}
     assert [report for report in sink.reports if report[0] is WatchState.ARMED] == []
+
+
+async def test_a_watch_of_a_network_is_marked_by_the_events_of_this_network_alone(daemon, sink, watcher):
+    async with daemon.served():
+        await watcher.arm(ContainerWatch(daemon.path, "web", Link(), "network"), WEB)
+        await watcher.arm(watch_of(daemon, "last"), LAST)
+        for other in (of_container("web", "die"), of_container("web", "rename"), of_network("db")):
+            await daemon.send(other)
+        await daemon.send(of_container("last", "die"))
+        await sink.until(lambda: sink.marks.count((LAST, 0.0)) == 3)
+        assert sink.marked == {LAST}
+        await daemon.send(of_network("web"))
+        await sink.until(lambda: WEB in sink.marked)
 
 
 async def test_a_daemon_that_ended_is_connected_again_once_it_answers_a_check(daemon, sink, watcher):

@@ -155,7 +155,7 @@ for _command in (
     default="/etc/reactor/fleet.yaml",
     show_default=True,
     metavar="FILE",
-    help="Read who this host is, its servers and its channels from FILE.",
+    help="Read the identity of this host, its servers and its channels from FILE.",
 )
 @click.option("--check", is_flag=True, help="Read the configuration, say what it means, and end.")
 @format_option("one JSON object per event")

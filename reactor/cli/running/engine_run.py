@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli.running.companions import RunNotifications
 from reactor.cli.running.heap import share_heap, use_huge_pages
-from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
 from reactor.console.display import Display

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
 import trio
@@ -13,7 +14,7 @@ from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
-from reactor.fleet.link.errors import IdentityError, UnreachableError
+from reactor.fleet.link.errors import IdentityError, LinkError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.cluster import usual_copies
@@ -102,7 +103,8 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
         async def one(channel: str) -> None:
             begun, _ = await Channels(js).read(channel)
-            found = await Driver(js, channel, author(), on_state=show).run(until_ended=until_ended)
+            driver = Driver(js, channel, author(), on_state=show, on_trouble=partial(_wait_for_servers, channel))
+            found = await driver.run(until_ended=until_ended)
             ended.extend([_went_well(begun, found)] if found else [])
 
         async with trio.open_nursery() as nursery:
@@ -115,6 +117,10 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
     except KeyboardInterrupt:
         return 0
     return 0 if all(ended) else 1
+
+
+def _wait_for_servers(channel: str, error: LinkError) -> None:
+    notice(f"{channel}: it stands still and tries again: {error.message}", error.hint)
 
 
 def _went_well(begun: ChannelState | None, ended: ChannelState) -> bool:

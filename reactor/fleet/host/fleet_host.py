@@ -10,10 +10,9 @@ import trio
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.host.event_sender import EventSender
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
-from reactor.fleet.host.report import Reporter
+from reactor.fleet.host.reporting import EventSender, Reporter
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError

@@ -63,7 +63,7 @@ class Connection:
         self._tasks: SessionTasks | None = None
         self._up = trio.Event()
         self._failed_rounds = trio.Event()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._watchers: set[Callable[[Status], None]] = set()
         self.status = Status(False, "", trio.current_time())
         self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
@@ -124,9 +124,13 @@ class Connection:
     def _set_status(self, status: Status) -> None:
         self.status = status
         if status.up:
-            self._told.clear()
-        elif status.why is not None and str(status.why) not in self._told and len(self._told) < _MOST_REASONS:
-            self._told.add(str(status.why))
+            self._reported.clear()
+        elif (
+            status.why is not None
+            and str(status.why) not in self._reported
+            and len(self._reported) < _MOST_REASONS
+        ):
+            self._reported.add(str(status.why))
             self._on_problem(status.why)
         for watcher in tuple(self._watchers):
             watcher(status)

@@ -25,6 +25,7 @@
 - ``invitations``: makes tokens, and counts how often each was used;
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes its stored data;
+- ``account_update``: gives the JWT of an account to the servers, and finds out which have taken it;
 - ``public_keys``: the public keys of the fleet and its hosts;
 - ``errors``: the errors of enrolment;
 - ``shared_state``: the held slots, and the values that hosts share;

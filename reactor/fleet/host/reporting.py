@@ -1,18 +1,50 @@
-"""Sends the events of the journal to the fleet, in batches: only the batch in flight is in memory."""
+"""Sends the summary of the host, and the events of its journal in batches, to the fleet."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
+from reactor.fleet.bucket_names import STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.summary import Summary
 
 SUBJECT = "reactor.event."
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds until a batch that is not acknowledged is sent again; doubled at each repetition."""
+"""Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
+
+
+class Reporter:
+    """``compose`` returns the summary of now. Nothing is queued: only the newest is ever sent."""
+
+    def __init__(self, js: JetStream, host: Host, compose: Callable[[], Summary]) -> None:
+        self.trigger = DebouncedEvent()
+        self.reconnected = DebouncedEvent()
+        self.sent = 0
+        self._js = js
+        self._host = host
+        self._compose = compose
+
+    async def run(self) -> None:
+        """Send until cancelled. If a summary is not acknowledged, the then newest one is sent."""
+        pace = self._host.pace
+        retry = FIRST_PAUSE
+        while True:
+            try:
+                await self._js.key_value(STATE).put(self._host.identity.id, self._compose().to_bytes())
+            except LinkError:
+                await self.reconnected.wait(retry)
+                retry = min(retry * 2, LONGEST_PAUSE)
+                continue
+            self.sent += 1
+            retry = FIRST_PAUSE
+            await trio.sleep(pace.summary)
+            await self.trigger.wait(max(0.0, pace.beat - pace.summary))
 
 
 class EventSender:
