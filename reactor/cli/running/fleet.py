@@ -103,7 +103,9 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
         async def one(channel: str) -> None:
             begun, _ = await Channels(js).read(channel)
-            driver = Driver(js, channel, author(), on_state=show, on_trouble=partial(_wait_for_servers, channel))
+            driver = Driver(
+                js, channel, author(), on_state=show, on_trouble=partial(_wait_for_servers, channel)
+            )
             found = await driver.run(until_ended=until_ended)
             ended.extend([_went_well(begun, found)] if found else [])
 
