@@ -134,3 +134,11 @@ def test_a_directory_stands_for_its_files_and_none_is_bad_usage(reactor, suite, 
     assert "has no .yaml file" in reactor("test", str(empty)).err
     monkeypatch.chdir(empty)
     assert "there is no directory tests" in reactor("test").err
+
+
+def test_a_directory_with_a_directory_of_tests_stands_for_the_files_in_that_one(reactor, suite, tmp_path):
+    suite("  a: {}\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "site_tests.yaml").unlink()
+    (tmp_path / "tests/site.yaml").write_text("manifest: ../site.yaml\nfacts: {family: x}\ntests: {a: {}}\n")
+    assert reactor("test", str(tmp_path)).out.splitlines()[-1] == "passed 1  failed 0"

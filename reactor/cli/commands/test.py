@@ -55,13 +55,15 @@ def test(files: tuple[str, ...], form: Format) -> None:
 
 
 def _files(names: tuple[str, ...]) -> list[str]:
-    """The files of tests, those of a directory sorted by name."""
+    """The files of tests, those of a directory sorted by name. A directory may have them in its own directory tests."""
     found = []
     for name in names or ("tests",):
         if os.path.isdir(name):
-            inside = sorted(glob.glob(f"{glob.escape(name)}/*.y*ml"))
+            within = os.path.join(name, "tests")
+            place = within if os.path.isdir(within) else name
+            inside = sorted(glob.glob(f"{glob.escape(place)}/*.y*ml"))
             if not inside:
-                raise click.UsageError(f"there are no tests in {name}: it has no .yaml file")
+                raise click.UsageError(f"there are no tests in {place}: it has no .yaml file")
             found += inside
         elif os.path.exists(name):
             found.append(name)
