@@ -1,6 +1,7 @@
 """`reactor lsp` while a user edits a manifest of 2,000 lines, over the protocol.
 
-Each sample types into the middle of the manifest. It measures the time from the message of the change to its diagnostics,
+Each sample types into one place of the manifest: a resource in the middle, the data that every resource reads, other
+data, the defaults of every resource, or those of another kind. It measures the time from the message of the change to its diagnostics,
 and to the answer of a completion that is asked for at once, as editors do. Bar: 50 ms, 99 of 100 times.
 """
 
@@ -82,53 +83,90 @@ class Editor:
         self.until(self.send("textDocument/completion", params, asks=True))
 
 
-def manifest() -> tuple[str, str]:
-    """The manifest before and after the edited line."""
-    lines = ["data: {web: {port: 80}}", "resources:", "  - file:"]
-    for number in range((LINES - 4) // IN_RESOURCE):
+def manifest() -> list[str]:
+    """The lines of the manifest."""
+    lines = [
+        "data:",
+        "  web:",
+        "    port: 80",
+        "defaults:",
+        "  file:",
+        "    group: root",
+        "resources:",
+        "  - file:",
+    ]
+    for number in range((LINES - len(lines)) // IN_RESOURCE):
         lines += [
             f"      - /tmp/x/{number}:",
             "          ensure: present",
             '          content: "port {{ Data.web.port }}"',
             "          owner: root",
-            "          group: root",
+            "          force: false",
             '          mode: "0644"',
         ]
-    lines += ["# the end"] * (LINES - len(lines))
-    half = 3 + len(lines) // 2 // IN_RESOURCE * IN_RESOURCE
-    return "\n".join(lines[:half]) + "\n", "\n".join(lines[half:]) + "\n"
+    return lines + ["# the end"] * (LINES - len(lines))
+
+
+PLACES = {"": "          owner: root", "data": "    port: 80", "defaults": "    group: root"}
+"""The lines that are typed, by the places of the manifest in the names of the rows."""
+
+
+class Typist:
+    """Types one line again and again, and measures."""
+
+    def __init__(self, editor: Editor, lines: list[str], typed: str) -> None:
+        self._editor, self._lines, self._typed = editor, lines, typed
+        found = [number for number, line in enumerate(lines) if line == typed]
+        self._at = found[len(found) // 2]
+        self._indent = len(typed) - len(typed.lstrip())
+        self.checked: list[float] = []
+        self.completed: list[float] = []
+
+    def type(self, version: int) -> None:
+        """Type one character more, and wait for what the editor shows."""
+        column = self._indent + 1 + version % (len(self._typed) - self._indent)
+        lines = [*self._lines]
+        lines[self._at] = self._typed[:column]
+        text = "\n".join(lines) + "\n"
+        start = time.perf_counter()
+        self._editor.typed(text, version)
+        if version % 2:
+            self._editor.completed(self._at, column)
+            self.completed.append((time.perf_counter() - start) * 1e3)
+        self._editor.until_checked(version)
+        if not version % 2:
+            self.checked.append((time.perf_counter() - start) * 1e3)
+
+    def rows(self, place: str) -> list[Row]:
+        """Return what was measured."""
+        of = f"a change of {place}" if place else "a change"
+        return [
+            Row(f"{what} of {of}, {name}", percentile(times, percent), "ms", bar)
+            for what, times in (("diagnostics", self.checked), ("completion", self.completed))
+            for name, percent, bar in (("p50", 50, None), ("p99", 99, 50.0))
+        ]
 
 
 def main() -> None:
     """Measure and print."""
     options = arguments(__doc__)
-    before, after = manifest()
-    line, checked, completed = before.count("\n"), [], []
+    lines, version, rows = manifest(), 1, []
     server = subprocess.Popen(
         pinned(ENGINE_CORE, [REACTOR, "lsp"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     with server:
         editor = Editor(server, (Path(options.dir) / "manifest.yaml").as_uri())
-        editor.open(before + after)
+        editor.open("\n".join(lines) + "\n")
         time.sleep(READING)
-        for version in range(2, 102 if options.quick else 402):
-            time.sleep(PAUSE)
-            word = "force: true"[: version % 11 + 1]
-            start = time.perf_counter()
-            editor.typed(f"{before}          {word}\n{after}", version)
-            if version % 2:
-                editor.completed(line, 10 + len(word))
-                completed.append((time.perf_counter() - start) * 1e3)
-            editor.until_checked(version)
-            if not version % 2:
-                checked.append((time.perf_counter() - start) * 1e3)
+        for place, typed in PLACES.items():
+            typist = Typist(editor, lines, typed)
+            for _ in range(100 if options.quick else 400):
+                version += 1
+                time.sleep(PAUSE)
+                typist.type(version)
+            rows += typist.rows(place)
         editor.until(editor.send("shutdown", {}, asks=True))
         editor.send("exit", {})
-    rows = [
-        Row(f"{what} of a change, {name}", percentile(times, percent), "ms", bar)
-        for what, times in (("diagnostics", checked), ("completion", completed))
-        for name, percent, bar in (("p50", 50, None), ("p99", 99, 50.0))
-    ]
     show(f"an editor in a manifest of {LINES} lines", rows)
 
 

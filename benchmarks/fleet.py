@@ -1,8 +1,8 @@
 """What a fleet costs and how fast it is, with simulated hosts on one real server.
 
 The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
-one process, so most of the times are its processor time. ``--hosts N`` sets the number of hosts; 10,000 need ``ulimit -n 20000``,
-and report as seldom as real hosts.
+one process, so most of the times are its processor time. The server is a process of its own, and so is the driver. ``--hosts N``
+sets the number of hosts; 10,000 need ``ulimit -n 20000``, and report as seldom as real hosts.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from _harness import ROOT, Row, argument_parser, percentile, progress, show, wor
 sys.path.insert(0, str(ROOT / "tests/fleet"))
 
 from known_fleet import NOSPACE, put_state, remember, state, summary
-from sim_fleet import SimFleet, until
+from sim_fleet import PACE, SimFleet, until
 
-from reactor.fleet.bucket_names import STATE
+from reactor.fleet.bucket_names import CHANNELS, STATE
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.drive import Driver
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.hosts import HostPhase
-from reactor.fleet.rollout.state import Phase
+from reactor.fleet.rollout.state import ChannelState, Phase
 
 KNOWN = 10_000
 WAVES = (100, 1000, 5000, 10_000)
 BUNDLE_MB = 20
+BARS_FOR = 1000
+"""The number of hosts for which the specification has limits of time: those of more take turns in the process."""
 MANY = 2000
-"""With more hosts than this, each reports as seldom as a real one: one process can not do more."""
+"""With more hosts than this, each reports as seldom as a real one, and waits longer for its turn in the process."""
+MANY_PACE = Pace(burst=100, answer=300.0)
 
 
 class Stamps(list[int]):
@@ -57,14 +59,14 @@ def memory_of(pid: int) -> float:
 
 
 def new_fleet(directory: Path, hosts: int) -> Any:
-    """Hosts whose server is not started yet, and which report as they do outside of tests, but sooner."""
-    fleet = SimFleet(directory, [f"h{number}" for number in range(hosts)])
+    """Hosts whose server is not started yet."""
+    fleet = SimFleet(
+        directory, [f"h{number}" for number in range(hosts)], pace=MANY_PACE if hosts > MANY else PACE
+    )
     if hosts > MANY:
         with open(fleet.fleet_server.server.directory / "server.conf", "a") as file:
             file.write("authorization { timeout: 120 }\n")
     for host in fleet.hosts.values():
-        if hosts > MANY:
-            host.host.pace = Pace(summary=1.0, burst=100)
         host.stores["web"].taken = Stamps()
     return fleet
 
@@ -84,9 +86,17 @@ async def waited(fleet: Any, condition: Any, seconds: float) -> None:
     await until(condition, patience(fleet, seconds), pause=len(fleet.hosts) / 100_000)
 
 
-def interval(fleet: Any) -> float:
-    """Seconds between two looks of the driver, each of which reads all hosts."""
-    return max(0.5, len(fleet.hosts) / 1000)
+async def driven(fleet: Any, js: Any) -> Any:
+    """Drive the channel in another process, as an operator does; return its state when it has ended.
+
+    In the process of the hosts, the driver would wait behind them until its lease has ended.
+    """
+    command = [sys.executable, "-m", "reactor", "fleet", "drive", "web", "--until-ended"]
+    with trio.fail_after(patience(fleet, 180)):
+        await trio.run_process(
+            [*command, "--home", remember(fleet.fleet_server)], check=False, capture_stdout=True
+        )
+    return (await Channels(js).read("web"))[0]
 
 
 def last_taken(fleet: Any) -> list[float]:
@@ -165,6 +175,7 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
     async with fleet.fleet_server.connected() as js:
         results["bundle"] = await bundle_speed(js)
     before = memory_of(server.pid)
+    progress(f"{len(fleet.hosts)} hosts connect")
     async with fleet.running() as js:
         await waited(fleet, lambda: all(host.fleet is not None for host in fleet.hosts.values()), 120)
         links = [host.fleet.connection for host in fleet.hosts.values()]
@@ -179,15 +190,12 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
             await fleet.begin(js, serial, previous)
             await waited(fleet, partial(_all_have, fleet, serial), 120)
             took += [each - began for each in last_taken(fleet)]
-            with trio.fail_after(patience(fleet, 120)):
-                assert (
-                    await Driver(js, "web", "ann", interval=interval(fleet)).run(until_ended=True)
-                ).phase is Phase.DONE
+            assert (await driven(fleet, js)).phase is Phase.DONE
             previous = serial
         results["p50"], results["p99"] = percentile(took, 50), percentile(took, 99)
         await value_read(fleet, js, rounds, results)
         await bad_release(fleet, js, rounds + 1, rounds, results)
-        progress("the server is killed")
+        progress(f"the server of {len(links)} hosts is killed")
         server.kill()
         await waited(fleet, lambda: not any(link.up for link in links), 30)
         began = time.monotonic()
@@ -237,14 +245,15 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
             host.engine.fails.add(release.digest)
     seen: dict[str, float] = {}
 
-    def tell(found: Any, _why: str) -> None:
-        if found.phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
+    def show(message: Any) -> None:
+        phase = ChannelState.from_bytes(message.data, "web").phase
+        if phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
             seen["at"] = time.monotonic()
             seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
 
-    await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
-    with trio.fail_after(patience(fleet, 180)):
-        ended = await Driver(js, "web", "ann", tell=tell, interval=interval(fleet)).run(until_ended=True)
+    with js.connection.subscribed(f"$KV.{CHANNELS}.web", show):
+        await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
+        ended = await driven(fleet, js)
     assert ended.phase is Phase.REVERTED, ended
     await waited(fleet, partial(_all_have, fleet, previous), 60)
     results["taken"] = 100 * seen["taken"] / len(fleet.hosts)
@@ -253,12 +262,13 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
 
 def rows(results: dict[str, float], hosts: int) -> list[Row]:
     """The table of the specification, so far as simulated hosts can show it."""
+    few = True if hosts <= BARS_FOR else None
     table: list[tuple[str, str, str, float | None]] = [
         (f"status of {KNOWN:,} hosts", "status", "s", 1.5),
         (f"hosts, {KNOWN:,} lines", "hosts", "s", None),
         (f"failures of {KNOWN:,} hosts", "failures", "s", None),
-        (f"put of a channel: read and verified by {hosts:,} hosts, median", "read_p50", "s", 0.2),
-        ("the same, 99 of 100", "read_p99", "s", 0.5),
+        (f"put of a channel: read and verified by {hosts:,} hosts, median", "read_p50", "s", few and 0.2),
+        ("the same, 99 of 100", "read_p99", "s", few and 0.5),
         (
             f"put of a channel: release read, verified and in force on {hosts:,} hosts, median",
             "p50",
@@ -266,14 +276,14 @@ def rows(results: dict[str, float], hosts: int) -> list[Row]:
             None,
         ),
         ("the same, 99 of 100", "p99", "s", None),
-        (f"server killed and started: all of {hosts:,} hosts back", "back", "s", 6),
+        (f"server killed and started: all of {hosts:,} hosts back", "back", "s", few and 6),
         (
             "bad release (a fifth fails), first wave 1 %: hosts that took it when it was taken back",
             "taken",
             "%",
             None,
         ),
-        ("the same: all back on the one before, after it was taken back", "reverted", "s", 10),
+        ("the same: all back on the one before, after it was taken back", "reverted", "s", few and 10),
         ("memory of the server for each host that is connected", "memory", "kB", 100),
         ("summaries stored a second, acknowledged, one client", "acknowledged", "/s", None),
         ("summaries stored a second, pipelined, one client", "pipelined", "/s", None),
@@ -287,7 +297,8 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--hosts", type=int, default=None)
     options = parser.parse_args()
-    hosts, rounds = options.hosts or (200 if options.quick else 1000), 2 if options.quick else 5
+    hosts = options.hosts or (200 if options.quick else BARS_FOR)
+    rounds = 2 if options.quick or hosts > MANY else 5
     results: dict[str, float] = {}
     with workspace(options.dir) as space:
         known = SimFleet(made(space / "known"), [])
@@ -298,7 +309,8 @@ def main() -> None:
         with fleet.fleet_server.server:
             trio.run(fleet.fleet_server.make_streams)
             trio.run(hosts_at_work, fleet, results, rounds)
-    show(f"fleet: one server, {hosts:,} simulated hosts", rows(results, hosts))
+    load = f"{os.cpu_count()} cores, load {os.getloadavg()[2]:.0f}"
+    show(f"fleet: one server, {hosts:,} simulated hosts, {load}", rows(results, hosts))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ class Drift:
 
 
 def drifts(space: Path) -> Iterator[Drift]:
-    """All that is measured."""
-    link, hosts, keys = space / "link", Path("/etc/hosts"), Path("/etc/ssh/keys/root")
+    """Every drift that is measured."""
+    link = space / "link"
     yield Drift(
         "a link that points elsewhere",
         5,
@@ -66,6 +66,20 @@ def drifts(space: Path) -> Iterator[Drift]:
         f"os.symlink('/srv/wrong', '{link}.new'); os.replace('{link}.new', '{link}')",
         f"os.readlink('{link}') == '/srv/right'",
     )
+    yield from _text_drifts(space)
+    yield Drift(
+        "a rule of the firewall",
+        20,
+        "firewall: [{host: {rules: [{accept: tcp/22}, {accept: tcp/80}]}}]",
+        "from reactor.resources.firewall.kernel import read_table\nright = read_table('reactor').form\n",
+        "subprocess.run(['nft', 'flush', 'chain', 'inet', 'reactor', 'input'], check=True)",
+        "read_table('reactor').form == right",
+    )
+    yield from _git_drifts(space)
+
+
+def _text_drifts(space: Path) -> Iterator[Drift]:
+    hosts, keys = Path("/etc/hosts"), Path("/etc/ssh/keys/root")
     yield _text(
         "a lost line", space / "lines", "wanted\n", "", "line: [{wanted: {path: PATH, create: true}}]"
     )
@@ -97,14 +111,9 @@ def drifts(space: Path) -> Iterator[Drift]:
         f"{KEY}\n",
         f"authorized_key: [{{ada: {{user: root, path: PATH, options: [restrict], key: {KEY}}}}}]",
     )
-    yield Drift(
-        "a rule of the firewall",
-        20,
-        "firewall: [{host: {rules: [{accept: tcp/22}, {accept: tcp/80}]}}]",
-        "from reactor.resources.firewall.kernel import read_table\nright = read_table('reactor').form\n",
-        "subprocess.run(['nft', 'flush', 'chain', 'inet', 'reactor', 'input'], check=True)",
-        "read_table('reactor').form == right",
-    )
+
+
+def _git_drifts(space: Path) -> Iterator[Drift]:
     tree = space / "tree"
     yield Drift(
         "a changed file of a work tree of git",

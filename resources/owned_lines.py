@@ -108,7 +108,7 @@ def _attributes_in(directory: str) -> Attributes:
     """The attributes of a new file: it belongs to the owner of its directory."""
     try:
         handle = open_directory(directory)
-    except OSError:  # the write tells why
+    except OSError:  # the write reports the reason
         return Attributes(0, 0, _MODE)
     try:
         status = os.fstat(handle)

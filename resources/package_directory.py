@@ -45,6 +45,7 @@ from reactor.resources.process import (
 from reactor.resources.trusted_directory import (
     make_directory_for,
     refuse_other_owner,
+    refuse_unremovable,
     refuse_unwritable,
     refuse_way,
 )
@@ -157,7 +158,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """The directory, the names of its packages; a timer if the newest version is wanted."""
         yield PathWatch(self.name)
         if self.ensure == "present":
-            yield PathWatch(f"{self.name}/{self.listed_in}", self._heard, without=self._not_entered)
+            yield PathWatch(f"{self.name}/{self.listed_in}", self._changed_paths, without=self._not_entered)
             if self._followed:
                 yield TimerWatch(self.interval)
 
@@ -185,10 +186,10 @@ class PackageDirectory(Resource[DirectoryState]):
         The registry is asked only after the interval. Raises ResourceError.
         """
         await fragile_mounts().ask(self.name)
-        who = await self._identity()
-        self._heard.take()
+        identity = await self._identity()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
-            state = self._read(os.geteuid() if who is None else who.uid)
+            state = self._read(os.geteuid() if identity is None else identity.uid)
         if self.ensure == "absent":
             return state
         return state._replace(newest={name: await self._newest(name) for name in self._followed})
@@ -213,11 +214,13 @@ class PackageDirectory(Resource[DirectoryState]):
         return tuple(plan)
 
     async def preflight(self, state: DirectoryState) -> None:
-        """Check that the program exists, that the directory can be made, and that the registry has the packages."""
+        """Check that the program exists, that the directory can be changed, and that the registry has the packages."""
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         with ErrorContext(f"write {self.name}"):
-            refuse_unwritable(self.name)
+            refuse_unwritable(self.name, self.listed_in)
         await require_startable(await self._command(()))
         for spec in self._missing(state):
             found = await self.versions_of(spec.name)
@@ -228,8 +231,8 @@ class PackageDirectory(Resource[DirectoryState]):
     async def describe(self) -> Mapping[str, Any]:
         """The installed packages."""
         with ErrorContext(f"look at {self.name}"):
-            who = await self._identity()
-            state = self._read(os.geteuid() if who is None else who.uid)
+            identity = await self._identity()
+            state = self._read(os.geteuid() if identity is None else identity.uid)
         if state.found is Found.NOTHING:
             return {"ensure": "absent"}
         packages = [
@@ -246,7 +249,7 @@ class PackageDirectory(Resource[DirectoryState]):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_heard", "_asked"):
+        for derived in ("_changed_paths", "_asked"):
             copied.__dict__.pop(derived, None)
         return copied
 
@@ -307,10 +310,10 @@ class PackageDirectory(Resource[DirectoryState]):
         return version
 
     async def _make(self) -> None:
-        who = await self._identity()
-        make_directory_for(self.name, who, _MODE)
+        identity = await self._identity()
+        make_directory_for(self.name, identity, _MODE)
         # Another user may have made the directory above since the last look.
-        refuse_way(self.name, os.geteuid() if who is None else who.uid)
+        refuse_way(self.name, os.geteuid() if identity is None else identity.uid)
 
     async def _call_all(self, commands: Iterable[Sequence[str]]) -> None:
         for arguments in commands:
@@ -320,10 +323,10 @@ class PackageDirectory(Resource[DirectoryState]):
         return None if self.user is None else await identity_of(self.user, None)
 
     async def _command(self, arguments: Sequence[str]) -> Command:
-        who = await self._identity()
-        variables = {"HOME": _our_home()} if who is None else who.environment
+        identity = await self._identity()
+        variables = {"HOME": _our_home()} if identity is None else identity.environment
         environment = {**ENVIRONMENT, **variables, **self.settings()}
-        return Command((self.program, *arguments), "/", environment, self.timeout, identity=who)
+        return Command((self.program, *arguments), "/", environment, self.timeout, identity=identity)
 
     @property
     def _followed(self) -> list[str]:
@@ -332,7 +335,7 @@ class PackageDirectory(Resource[DirectoryState]):
         return [spec.name for spec in specs if spec.version == LATEST]
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property

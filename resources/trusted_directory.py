@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from reactor.hostfs import (
     ErrorContext,
     Parent,
@@ -26,10 +28,10 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     """Raise ResourceError when ``path`` does not belong to ``uid``, or when root would trust what others can write."""
-    owner, who = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
+    owner, user = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
     if found.st_uid != uid:
-        words = f"{path} belongs to {owner}, and what is in it would be run as {who}"
-        raise ResourceError(words, f"add user: {owner}, or give it to {who}")
+        words = f"{path} belongs to {owner}, and what is in it would be run as {user}"
+        raise ResourceError(words, f"add user: {owner}, or give it to {user}")
     if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
@@ -45,13 +47,16 @@ def refuse_way(path: str, uid: int) -> None:
     except ResourceError:
         return  # there is no such directory yet
     if is_unsafe:
-        who = names_of(uid, 0)[0]
-        words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {who}"
+        user = names_of(uid, 0)[0]
+        words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {user}"
         raise ResourceError(words, "add user: the user to whom that directory belongs")
 
 
-def refuse_unwritable(path: str) -> None:
-    """Raise OSError or ResourceError if it is already clear that the directory, or a file in it, can't be created."""
+def refuse_unwritable(path: str, *below: str) -> None:
+    """Raise OSError or ResourceError if it is already clear that the directory, or a file in it, can't be created.
+
+    ``below`` are directories in it in which files are made or removed, too, as far as they exist.
+    """
     with Parent(path) as (parent, base):
         refuse_read_only(parent)
         try:
@@ -59,15 +64,57 @@ def refuse_unwritable(path: str) -> None:
         except FileNotFoundError:
             refuse_unchangeable(parent)
             return
-        try:
-            refuse_unchangeable(fd)
-            refuse_read_only(fd)
-        finally:
-            os.close(fd)
+    try:
+        _refuse_fixed(fd)
+        for name in below:
+            refuse_fixed(f"/proc/self/fd/{fd}/{name}")
+    finally:
+        os.close(fd)
 
 
-def make_directory_for(path: str, who: Identity | None, mode: int) -> None:
-    """Make an empty directory that belongs to ``who``, by default to us. Raises ResourceError."""
+def refuse_fixed(path: str) -> None:
+    """Raise OSError if there is a directory at ``path`` in which nothing can be made or removed."""
+    try:
+        fd = os.open(path, _DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        _refuse_fixed(fd)
+    finally:
+        os.close(fd)
+
+
+def _refuse_fixed(fd: int) -> None:
+    refuse_unchangeable(fd)
+    refuse_read_only(fd)
+
+
+async def refuse_unremovable(path: str) -> None:
+    """Raise OSError or ResourceError if it is already clear that the directory can't be removed with all that is in it."""
+    with Parent(path) as (parent, _):
+        _refuse_fixed(parent)
+    await in_thread(_refuse_fixed_below, path)
+
+
+def _refuse_fixed_below(path: str) -> None:
+    for _, _, files, directory in os.fwalk(path):
+        _refuse_fixed(directory)
+        for name in files:
+            with _path_of(name, directory) as file:
+                refuse_unchangeable(file)
+
+
+@contextmanager
+def _path_of(name: str, directory: int) -> Iterator[int]:
+    fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def make_directory_for(path: str, identity: Identity | None, mode: int) -> None:
+    """Make an empty directory that belongs to ``identity``, by default to us. Raises ResourceError."""
     with ErrorContext(f"make {path}"), Parent(path) as (parent, base):
         os.mkdir(base, 0o700, dir_fd=parent)
         fd = os.open(base, _DIRECTORY, dir_fd=parent)
@@ -76,7 +123,7 @@ def make_directory_for(path: str, who: Identity | None, mode: int) -> None:
             if os.fstat(fd).st_uid != os.geteuid() or os.listdir(fd):
                 raise ResourceError(f"{path} was replaced by another user", "see who can write there")
             os.fchmod(fd, mode)
-            if who is not None:
-                os.fchown(fd, who.uid, who.gid)
+            if identity is not None:
+                os.fchown(fd, identity.uid, identity.gid)
         finally:
             os.close(fd)

@@ -112,6 +112,42 @@ def test_the_page_on_the_design_draws_the_arrows():
     assert picture in section, f"put this into {DESIGN}:\n{picture}"
 
 
+PRIVATE_WORD = re.compile(
+    r"agenda|blame|company|crowd|custody|debts?|desk|ear|fights?|flare|foregone|gossip|guest|hears?|herald"
+    r"|kin|ledger|litter|mend|mended|newcomers?|onlookers?|owed|owes?|pays?|pledge|rehearsal|remember"
+    r"|rings?|roster|said|say|scrub|somebody|strangers?|tells|voice|who|whoever|witness"
+)
+"""Words that no name in the code has: the trade has others for these things. The glossary has them."""
+
+
+def words_of_names(path):
+    """The words of the names that the file at ``path`` gives to modules, classes, functions, parameters and values."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case (
+                ast.arg(arg=name)
+                | ast.Name(id=name, ctx=ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store())
+            ):
+                pass
+            case _:
+                continue
+        yield from ((word.lower(), name) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name))
+    yield from ((word, path.stem) for word in path.stem.split("_"))
+
+
+def test_no_name_is_a_private_word():
+    found = {
+        f"{path}: {name}"
+        for path in sources()
+        for word, name in words_of_names(path)
+        if PRIVATE_WORD.fullmatch(word)
+    }
+    assert not found
+
+
 LINKED = {"reactor.resources", "reactor.watchers"}
 """They stand beside the package, and enter by its public doors as a third party's do."""
 

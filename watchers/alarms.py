@@ -17,17 +17,17 @@ class Alarm:
 
     def __init__(self) -> None:
         self.at = math.inf
-        self._heard: Callable[[], None] | None = None
+        self._on_change: Callable[[], None] | None = None
 
     def set(self, at: float) -> None:
         """Set the time; ``math.inf`` for none. The earlier time is dropped."""
         self.at = at
-        if self._heard is not None:
-            self._heard()
+        if self._on_change is not None:
+            self._on_change()
 
-    def listen(self, heard: Callable[[], None] | None) -> None:
-        """Call ``heard`` when the time is set."""
-        self._heard = heard
+    def listen(self, on_change: Callable[[], None] | None) -> None:
+        """Call ``on_change`` when the time is set."""
+        self._on_change = on_change
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 import trio
@@ -32,7 +32,7 @@ _NO_CHANGE = (
 
 
 class Link:
-    """Tells the watcher that the daemon has answered a check: one that lost its events then connects again."""
+    """Informs the watcher that the daemon has answered a check: one that lost its events then connects again."""
 
     def __init__(self) -> None:
         self._reached: Callable[[], None] | None = None
@@ -49,11 +49,21 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class ContainerWatch(Watch):
-    """Any change of the container ``name`` of the daemon at the unix socket ``socket``, of images and of networks."""
+    """Any change of the container ``name`` of the daemon at the unix socket ``socket``, of images and of networks.
+
+    With ``kind`` network, any change of the network ``name`` alone.
+    """
 
     socket: str
     name: str
     link: Link
+    kind: Literal["container", "network"] = "container"
+
+    def concerns(self, kind: str, action: str, names: Container[str]) -> bool:
+        """Whether an event of a thing of ``kind`` with one of these ``names`` may mean a change."""
+        if self.kind == "network":
+            return kind == "network" and self.name in names
+        return kind != "container" or action == "rename" or self.name in names
 
 
 class ContainerWatcher(Watcher):
@@ -144,5 +154,5 @@ class ContainerWatcher(Watcher):
         attributes = (event.get("Actor") or {}).get("Attributes") or {}
         names = {attributes.get("name"), attributes.get("oldName", "").lstrip("/")}
         for vertex, watch in self._vertices.get(path, {}).items():
-            if kind != "container" or action == "rename" or watch.name in names:
+            if watch.concerns(str(kind), action, names):
                 self.sink.mark(vertex)

@@ -98,9 +98,9 @@ class DeviceWatcher(Watcher):
 
 def device_of(message: bytes) -> str | None:
     """The path of the block device that an event is about; None if it is about something else."""
-    said = dict(part.partition(b"=")[::2] for part in message.split(b"\0"))
-    name = said.get(b"DEVNAME")
-    if said.get(b"SUBSYSTEM") != b"block" or not name:
+    fields = dict(part.partition(b"=")[::2] for part in message.split(b"\0"))
+    name = fields.get(b"DEVNAME")
+    if fields.get(b"SUBSYSTEM") != b"block" or not name:
         return None
     return os.path.join("/dev", os.fsdecode(name))
 

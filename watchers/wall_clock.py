@@ -9,7 +9,6 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -17,28 +16,15 @@ from typing import cast
 import trio
 
 from reactor import Watch, Watcher, WatchSink
+from reactor.watchers.alarms import Alarm
 
 _ABSOLUTE = 1
 _NANOSECONDS = 10**9
 _FARTHEST = 2**62 // _NANOSECONDS
 
 
-class WallAlarm:
+class WallAlarm(Alarm):
     """The next time at which a resource must be checked, in seconds since the epoch. A resource has one."""
-
-    def __init__(self) -> None:
-        self.at = math.inf
-        self._heard: Callable[[], None] | None = None
-
-    def set(self, at: float) -> None:
-        """Set the time; ``math.inf`` for none. The earlier time is dropped."""
-        self.at = at
-        if self._heard is not None:
-            self._heard()
-
-    def listen(self, heard: Callable[[], None] | None) -> None:
-        """Call ``heard`` when the time is set."""
-        self._heard = heard
 
 
 @dataclass(frozen=True, slots=True)

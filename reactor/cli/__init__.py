@@ -30,7 +30,7 @@ def main() -> None:
 
     Python maps memory for the frames of calls in chunks of 16 KiB, and unmaps a chunk when its first call returns. Where
     many calls cross the end of a chunk, that happens a thousand times in one start. It makes a larger chunk for a frame
-    that needs more: all calls from a frame that asks for 128 KiB and uses nearly none of it are in one chunk of 256 KiB.
+    that needs more: all calls from a frame that reserves 128 KiB and uses nearly none of it are in one chunk of 256 KiB.
     """
     FunctionType(_main.__code__.replace(co_stacksize=_ROOM), globals())()
 

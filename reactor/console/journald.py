@@ -58,7 +58,7 @@ class Journald:
     """Collects entries; the task `run` sends them, so that a busy journal never delays repairs.
 
     If the journal is gone, ``instead`` is called with each entry as a plain line. Entries beyond `LIMIT`
-    are lost; when the journal has taken half of what waits, one entry in their place tells how many.
+    are lost; when the journal has taken half of what waits, one entry in their place says how many.
     """
 
     def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:

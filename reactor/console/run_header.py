@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reactor.graph.select import Follower, Selection
+    from reactor.graph.select import Implied, Selection
 
 _LISTED = 20
 
@@ -19,7 +19,7 @@ def selection_text(selection: Selection, total: int) -> str:
     return "\n".join(lines)
 
 
-def _listed(followers: Sequence[Follower], what: str, why: str) -> Iterator[str]:
+def _listed(followers: Sequence[Implied], what: str, why: str) -> Iterator[str]:
     for follower in followers[:_LISTED]:
         yield f"  {what}: {follower.ref}  ({why} {follower.because})"
     if len(followers) > _LISTED:

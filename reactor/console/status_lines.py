@@ -91,13 +91,13 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
             yield f"{margin}{style('warning', 'a check is pending')} until the pause is over{why}"
     for watching in record["watching"]:
         yield f"{margin}{style('warning', 'watching: ' + watching['state'])}  {escaped(watching['reason'])}"
-    if (fight := record["flapping"]) is not None:
-        often = ", ".join(f"{escaped(action)} {count} times" for action, count in fight["actions"].items())
-        since = f"{style('warning', 'flapping')} since {clock(fight['time'], now)}"
-        yield f"{margin}{since}: {cause_of_fight(fight['expressions'])}: {often}"
+    if (flapping := record["flapping"]) is not None:
+        often = ", ".join(f"{escaped(action)} {count} times" for action, count in flapping["actions"].items())
+        since = f"{style('warning', 'flapping')} since {clock(flapping['time'], now)}"
+        yield f"{margin}{since}: {cause_of_flapping(flapping['expressions'])}: {often}"
 
 
-def cause_of_fight(expressions: Iterable[str]) -> str:
+def cause_of_flapping(expressions: Iterable[str]) -> str:
     """Why a resource flaps. ``expressions`` are its expressions whose value changes each time."""
     moving = escaped("; ".join(expressions))
     return f"its desired state changes by itself ({moving})" if moving else "something else changes it back"

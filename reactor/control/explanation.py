@@ -44,7 +44,7 @@ class Explanation:
         if wait is not None:
             slot, reason = wait.record["slot"], wait.record["reason"]
             lines.append(
-                f"{ref} differs, and has been waiting for slot {slot} ({reason}); told {self._when(wait.time)}."
+                f"{ref} differs, and has been waiting for slot {slot} ({reason}); reported {self._when(wait.time)}."
             )
         sentences = self._entry(last, "") if last else () if wait else self._without_events(ref)
         return [*lines, *sentences, *self._note(ref), *self._consequences(ref)]

@@ -58,10 +58,10 @@ async def _serve_each(
     async with listener, trio.open_nursery() as nursery:
         while True:
             stream = await _accepted(listener)
-            if (newcomer := _peer_of_new(stream)) is None:
+            if (connected := _peer_of_new(stream)) is None:
                 await trio.aclose_forcefully(stream)
             else:
-                nursery.start_soon(serve_one, stream, await places.take_in_turn(*newcomer))
+                nursery.start_soon(serve_one, stream, await places.take_in_turn(*connected))
 
 
 def _peer_of_new(stream: trio.SocketStream) -> tuple[Peer, bool] | None:

@@ -7,8 +7,8 @@
 
 The scheduler decides which vertex is checked next. It does no I/O and reads no clock:
 
-- ``scheduler``: its interface; ``scheduler_status``: whether all of it is at rest or converged; ``readiness``: which vertices wait for others; ``blocking``: which are blocked by
-  failures;
+- ``scheduler``: its interface; ``scheduler_status``: whether all of it is at rest or converged;
+- ``readiness``: which vertices wait for others; ``blocking``: which are blocked by failures;
 - ``retries``: when a failed vertex is checked again; ``delay_queue``: vertices that wait for a time;
 - ``limits``: the limits set in ``meta``; ``admission``: enforces limits on starts, and forms batches of vertices that
   are applied together, such as packages;
@@ -28,7 +28,7 @@ From an event to a repaired resource:
 
 For some runs only:
 
-- ``noop``: what a dry run can predict; ``later_providers``: what would provide something that is missing;
+- ``noop``: what a dry run can predict, also what would provide something that is missing;
 - ``slots``: resources that wait until a fleet lets them change;
 - ``reversals``: undoes resources that left the manifest;
 - ``manifest_follower``: reloads the manifest when the run itself changes it;

@@ -6,7 +6,7 @@ Part of the scheduler: no I/O and no clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reactor.engine.delay_queue import DelayQueue
@@ -58,6 +58,8 @@ class BatchScheduler:
         self.of: dict[int, Hashable] = {}
         """The group of each vertex that has one."""
         self._vertices: dict[Hashable, list[int]] = {}
+        self.with_limits: set[Hashable] = set()
+        """The groups in which semaphores or a rate limit a vertex."""
         self.reshape(limits)
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
@@ -67,6 +69,9 @@ class BatchScheduler:
         self._vertices.clear()
         for vertex, group in self.of.items():
             self._vertices.setdefault(group, []).append(vertex)
+        self.with_limits = {
+            limit.group for limit in limits.values() if limit.semaphores or limit.rate is not None
+        }
 
     def must_wait(self, vertex: int) -> bool:
         """Whether a batch of the group of ``vertex`` is already running.
@@ -78,10 +83,10 @@ class BatchScheduler:
         batch.waiting.append(vertex)
         return True
 
-    def lead(self, leader: int, start: Callable[[int], bool]) -> None:
-        """``leader`` has started: form a batch with all other vertices of its group that ``start`` can start too."""
+    def lead(self, leader: int, start: Callable[[Iterable[int]], list[int]]) -> None:
+        """``leader`` has started: form a batch with the others of its group. ``start`` returns those that it started."""
         group = self.of[leader]
-        followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
+        followers = start(vertex for vertex in self._vertices[group] if vertex != leader)
         batch = Batch(group, leader, {leader, *followers}, [])
         self._under_way[group] = batch
         self.batch.update(dict.fromkeys(batch.members, batch))

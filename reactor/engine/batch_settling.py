@@ -21,7 +21,7 @@ _CHECK_ONLY = int(Cause.INITIAL | Cause.INTENT | Cause.DRIFT | Cause.AUDIT)
 
 
 class BatchSettling:
-    """Asks the kind about all members of a batch that has just started, before any of them is checked by itself."""
+    """Lets the kind check all members of a batch that has just started, before any of them is checked by itself."""
 
     def __init__(
         self,

@@ -262,7 +262,7 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
 async def _texts(resource: Resource, diffs: Sequence[Diff]) -> tuple[str, ...]:
     if resource.secrets:
         diffs = [partial(without_secrets, resource, diff) for diff in diffs]
-    return tuple([await scrub_aside(await text()) for text in diffs])
+    return tuple([await redact_aside(await text()) for text in diffs])
 
 
 def _os_error_text(error: OSError) -> str:
@@ -282,10 +282,10 @@ async def without_secrets(resource: Resource, diff: Diff) -> str:
         return redact(head)
     ranges, *lines = body.split("\n")
     shown = (_WITHHELD if line.startswith("-") else line for line in lines)
-    return await scrub_aside("\n".join([head, f"@@ {ranges}", *shown]))
+    return await redact_aside("\n".join([head, f"@@ {ranges}", *shown]))
 
 
-async def scrub_aside(text: str) -> str:
+async def redact_aside(text: str) -> str:
     """``text`` with every secret masked. Uses a thread for a long text: a million characters take seconds.
 
     Raises OSError when no thread can be started.

@@ -32,7 +32,7 @@ class DelayQueue:
         """A heap of the times at which `due` must be called, each with a vertex."""
 
     def earliest(self, vertex: int, start: float, *, failed: bool) -> float:
-        """The earliest time ``vertex`` may start if it wants to start at ``start``.
+        """The earliest time ``vertex`` may start if it would start at ``start``.
 
         A rate limit delays every start; the retry backoff delays only starts after a failure.
         """

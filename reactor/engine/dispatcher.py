@@ -46,7 +46,7 @@ class Wakeup:
     def __init__(self, due: Callable[[], float]) -> None:
         self._due = due
         self._nap = trio.CancelScope()
-        self._rings_at = math.inf
+        self._wakes_at = math.inf
         self._setting = _Setting()
 
     def __enter__(self) -> Self:
@@ -64,21 +64,21 @@ class Wakeup:
 
     def set(self) -> None:
         """Call ``due`` again, and set the timer earlier if necessary."""
-        if (due := self._due()) < self._rings_at:
-            self._ring_at(due)
+        if (due := self._due()) < self._wakes_at:
+            self._wake_at(due)
 
     async def wait(self) -> None:
         """Return at the time that ``due`` returns."""
         with trio.CancelScope() as self._nap:
-            self._ring_at(self._due())
+            self._wake_at(self._due())
             await trio.lowlevel.wait_readable(self._timer)
 
-    def _ring_at(self, due: float) -> None:
+    def _wake_at(self, due: float) -> None:
         """Set the timer to ``due``.
 
         This replaces any earlier setting, so a time that is over does not wake us again.
         """
-        self._rings_at = self._nap.deadline = due
+        self._wakes_at = self._nap.deadline = due
         at_once = 1e-9  # a timer set to 0 never fires
         seconds = 0.0 if due == math.inf else max(self._clock.deadline_to_sleep_time(due), at_once)
         value = self._setting.value

@@ -88,7 +88,7 @@ class Engine:
         self.scheduler.blocking.composites = self._prechecks.index_graph()
         self._end_reason = ""
         self._over = trio.Event()
-        self._is_frozen = False
+        self.settled = trio.Event()
 
     def _make_scheduler(self, graph: Graph) -> Scheduler:
         topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
@@ -289,8 +289,8 @@ class Engine:
 
     def _freeze(self) -> None:
         """Enable the garbage collector, but exempt all objects that exist now: they live as long as the run."""
-        if self.options.watch and not self._is_frozen:
-            self._is_frozen = True
+        if self.options.watch and not self.settled.is_set():
+            self.settled.set()
             gc.collect()
             gc.freeze()
             gc.enable()

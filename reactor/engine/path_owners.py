@@ -1,4 +1,4 @@
-"""Finds resources that manage the same file by different paths, and refuses the second if it wants another state.
+"""Finds resources that manage the same file by different paths, and refuses the second if it declares another state.
 
 When the manifest is loaded, the graph already refuses two paths of one file, as far as the directories exist then.
 This module finds conflicts that arise later. It runs only before a change, and then reads one directory: a check that
@@ -42,7 +42,7 @@ class PathOwners:
         (self._decided.add if is_managed else self._decided.discard)(vertex)
 
     def require_agreement(self, vertex: int, mounts: FragileMounts) -> None:
-        """Raise ResourceError when another resource claims the same as ``vertex`` but wants another state.
+        """Raise ResourceError when another resource claims the same as ``vertex`` but declares another state.
 
         Paths on a mount that does not answer (see ``mounts``) are not read.
         """
@@ -132,7 +132,7 @@ class PathOwners:
         return found
 
     def _compare(self, vertex: int, claim: Claim, other: int, mounts: FragileMounts) -> None:
-        """Raise ResourceError if ``other`` claims the same thing as ``claim`` but wants another state."""
+        """Raise ResourceError if ``other`` claims the same thing as ``claim`` but declares another state."""
         resource = self._vertex_table.resources[other]
         for theirs in resource.claims():
             attributes = claim.disagreement(theirs)
@@ -142,7 +142,7 @@ class PathOwners:
                 same = f"the {claim.space} {claim.key}"
                 if theirs.key != claim.key:
                     same = f"{claim.key} is {theirs.key} as well"
-                words = f"{same}: {resource.ref}{where} wants another {' and '.join(attributes)}"
+                words = f"{same}: {resource.ref}{where} declares another {' and '.join(attributes)}"
                 raise ResourceError(words, "take one of them away, or let them want the same")
 
 

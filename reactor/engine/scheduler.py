@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from reactor.engine.admission import Admission
@@ -132,7 +132,7 @@ class Scheduler(SchedulerStatus):
             if self.order.active[vertex] and self._start(vertex, now):
                 self.active += 1
                 if vertex in self.batches.of:
-                    self.batches.lead(vertex, partial(self._start, now=now))
+                    self.batches.lead(vertex, partial(self._start_others, vertex, now))
                 return vertex
         return None
 
@@ -180,7 +180,7 @@ class Scheduler(SchedulerStatus):
     def finished_as_desired(self, vertices: Sequence[int], now: float) -> None:
         """The runs of all vertices of a batch ended: as `finished` of each with OK, and much faster in the usual case."""
         due, is_free = self._due_causes, not (self.blocking.failed or self._gone or self._semaphore_holders)
-        if not is_free or self.refreshes.is_pending or any(due[vertex] for vertex in vertices):
+        if not is_free or self.refreshes.is_pending or any(map(due.__getitem__, vertices)):
             for vertex in vertices:
                 self.finished(vertex, Outcome.OK, now)
             return
@@ -241,10 +241,6 @@ class Scheduler(SchedulerStatus):
         """Why ``vertex`` runs, or why a check of it is due."""
         return CAUSE_SETS[self.running_causes.get(vertex, self._due_causes[vertex])]
 
-    def in_motion(self, vertex: int) -> bool:
-        """Whether ``vertex`` is active: dirty or running."""
-        return bool(self.order.active[vertex])
-
     def _may_start(self, vertex: int) -> bool:
         return (
             bool(self.order.active[vertex])
@@ -280,6 +276,18 @@ class Scheduler(SchedulerStatus):
         if vertex in self._retries.due:
             self._retries.began(vertex)
         return True
+
+    def _start_others(self, leader: int, now: float, vertices: Iterable[int]) -> list[int]:
+        """Start those of ``vertices``, the others of a group, that may start. Without limits, much faster than `_start`."""
+        has_limits = self._slowed or self.debouncer.pending or self._retries.due
+        if has_limits or self.fail_fast or self.batches.of[leader] in self.batches.with_limits:
+            return [vertex for vertex in vertices if self._start(vertex, now)]
+        due = self._due_causes
+        started = [vertex for vertex in vertices if self._may_start(vertex)]
+        for vertex in started:
+            self.running_causes[vertex] = due[vertex]
+            due[vertex] = 0
+        return started
 
     def _rests(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` must wait because it flaps and nothing but another repair of it is due."""

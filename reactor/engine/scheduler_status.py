@@ -11,7 +11,7 @@ from reactor.engine.retries import Retries
 
 
 class SchedulerStatus(ABC):
-    """The questions about a scheduler as a whole. `Scheduler` has the state."""
+    """The questions about a scheduler, most of them about it as a whole. `Scheduler` has the state."""
 
     active: int
     order: Readiness
@@ -45,3 +45,7 @@ class SchedulerStatus(ABC):
         """Whether no vertex is active, failed or blocked."""
         waits = self.order.active_count or self.delay_queue.resting
         return not (waits or self.blocking.failed or self.blocking.blocked)
+
+    def in_motion(self, vertex: int) -> bool:
+        """Whether ``vertex`` is active: dirty or running."""
+        return bool(self.order.active[vertex])

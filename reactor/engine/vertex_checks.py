@@ -45,6 +45,11 @@ _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 class VertexChecks:
     """Checks the vertices that the workers take, and hands the results to `CheckCompletion`."""
 
+    follow_watches: Callable[[int, Resource], None]
+    """Called after each check of a resource whose watches may move. Set by the engine."""
+    fragile: FragileMounts
+    """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
+
     def __init__(
         self,
         dispatcher: Dispatcher,
@@ -87,10 +92,6 @@ class VertexChecks:
         self._batch_settling = BatchSettling(
             dispatcher, self.completion, self.follow_up_checks, run_store=run_store, options=options
         )
-        self.follow_watches: Callable[[int, Resource], None]
-        """Called after each check of a resource whose watches may move. Set by the engine."""
-        self.fragile: FragileMounts
-        """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
 
     def settle_batch(self, leader: int, started: float) -> float | None:
         """As `BatchSettling.settle`."""

@@ -13,7 +13,6 @@
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: the operator's side: accounts, streams, releases, rollouts and their driver;
 - ``bucket_names``: the names of buckets and streams;
-- ``event_batch``: the events that hosts send, in batches;
 - ``summary``, ``host_spec``: the status that a host reports, and its settings by operators: channels, groups, holds,
   pins;
 - ``slot_holder``: the host and resource that hold a slot;

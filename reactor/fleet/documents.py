@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from reactor.errors import ReactorError
 
@@ -32,10 +32,13 @@ class DocumentError(ReactorError):
     code = "R1001"
 
 
-def canonical(fields: Mapping[str, Any]) -> bytes:
-    """Return the canonical JSON of a document, which is signed: sorted keys, no spaces, UTF-8."""
+def canonical(fields: Mapping[str, Any], *, errors: Literal["strict", "replace"] = "strict") -> bytes:
+    """Return the canonical JSON of a document, which is signed: sorted keys, no spaces, UTF-8.
+
+    ``errors``: for text that is not Unicode, such as the name of a file in an error of the system.
+    """
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode()
+    return text.encode(errors=errors)
 
 
 def to_time_text(seconds: float) -> str:
@@ -60,12 +63,19 @@ is_channel_name = is_host_id
 """Names of channels follow the same rule."""
 
 
+_SURROGATE = rb"\ud"
+
+
 def parsed(data: bytes, what: str, limit: int = MOST_BYTES) -> Document:
     """Parse a document. ``what`` names it in errors, such as ``the release``. Raises DocumentError."""
     if len(data) > limit:
         raise DocumentError(f"{what} has {len(data)} bytes, and at most {limit} are allowed")
     try:
         found = json.loads(data, object_pairs_hook=_without_repetition, parse_constant=_refuse_constant)
+        if _SURROGATE in data.lower():
+            json.dumps(
+                found, ensure_ascii=False
+            ).encode()  # half of a pair is no text, and fails where it is shown
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"{what} is not valid JSON: {error}") from error
     if not isinstance(found, dict):

@@ -1,11 +1,15 @@
 """Batches of events, as hosts send them: lines of JSON, compressed by zstd where they are more than 4 KiB.
 
-Each line is an event as ``reactor events --format json`` shows it. The message id of a batch is ``NONCE:FIRST-LAST``: a
-random number that the journal keeps, and the ids of the first and the last event.
+Each line is an event as ``reactor events --format json`` shows it. The header ``Reactor-Batch`` is ``JOURNAL:FIRST-LAST``: the
+name of the journal, and the ids of the first and the last event. Readers know a repetition by it.
+
+The servers know one by the message id, which they look for among those of all hosts. So nobody but the host may be able to
+compute it, not even who has read all batches before: it and the name of the journal are hashes with a secret of the journal.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 import sys
@@ -23,23 +27,38 @@ COMPRESSED_ABOVE = 4096
 _LARGEST = 4 << 20
 """The largest size in bytes of a received batch, after it is decompressed."""
 _MAGIC = b"\x28\xb5\x2f\xfd"
+BATCH = "Reactor-Batch"
 _ID = re.compile(r"([0-9a-f]{1,32}):(\d{1,18})-(\d{1,18})")
 
 
 class BatchId(NamedTuple):
-    """``nonce``: names the journal; ``first`` and ``last``: ids of events in it."""
+    """``journal``: its name; ``first`` and ``last``: ids of events in it."""
 
-    nonce: str
+    journal: str
     first: int
     last: int
 
+    @classmethod
+    def of(cls, secret: str, first: int, last: int) -> BatchId:
+        """The id of a batch of the journal with that secret."""
+        return cls(_hash(secret, "name"), first, last)
+
     def __str__(self) -> str:
-        return f"{self.nonce}:{self.first}-{self.last}"
+        return f"{self.journal}:{self.first}-{self.last}"
 
 
-def parse_batch_id(text: str) -> BatchId | None:
-    """Return the message id of a batch, None if it is none."""
-    found = _ID.fullmatch(text)
+def message_id(secret: str, first: int, last: int) -> str:
+    """Return the message id of a batch of the journal with that secret."""
+    return _hash(secret, f"{first}-{last}")
+
+
+def _hash(secret: str, what: str) -> str:
+    return hmac.digest(secret.encode(), what.encode(), "sha256").hex()[:32]
+
+
+def batch_id_of(headers: Mapping[str, str]) -> BatchId | None:
+    """Return the id of a batch from its headers, None if it has none."""
+    found = _ID.fullmatch(headers.get(BATCH, ""))
     return BatchId(found[1], int(found[2]), int(found[3])) if found else None
 
 

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactor.fleet.documents import Document, canonical, from_time_text, parsed, to_time_text
+from reactor.fleet.documents import Document, DocumentError, canonical, parsed, to_time_text
 from reactor.fleet.rollout.hosts import HostPhase, HostView, on_server_clock
 from reactor.fleet.rollout.rank import RANKS
 
 MOST_BYTES = 2048
 """The size limit of a summary that is sent. Reading allows more, for the fields of later versions."""
 _LONGEST_SENTENCE = 300
+_MOST_LEVELS = 20
+"""How deeply the facts of a summary may be nested."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Summary:
         """Return at most 2 KiB. A summary that is too long loses its facts, then its failures, then its checks."""
         worst = [[name[:100], why[:_LONGEST_SENTENCE]] for name, why in self.engine.worst[:5]]
         checks, facts = dict(self.engine.checks), dict(self.facts)
-        while len(data := canonical(self._fields(worst, checks, facts))) > MOST_BYTES:
+        while len(data := canonical(self._fields(worst, checks, facts), errors="replace")) > MOST_BYTES:
             if facts:
                 facts.popitem()
             elif worst:
@@ -115,22 +117,36 @@ def read_summary(data: bytes, host: str) -> Summary:
     document = parsed(data, f"the summary of {host}")
     document.require_version()
     channels = document.part("channel")
-    worst = [each for each in document.fields.get("worst", ()) if isinstance(each, list) and len(each) == 2]  # noqa: PLR2004 - name, sentence
+    worst = document.fields.get("worst", [])
+    facts = document.part("facts").fields if "facts" in document.fields else {}
+    if not isinstance(worst, list) or not _is_shallow(facts):
+        raise DocumentError(f"the summary of {host} is damaged: worst is no list, or facts are nested deeply")
     checks = document.part("checks").fields
     return Summary(
         host=host,
         channels={name: _report(channels.part(name)) for name in channels.fields},
         engine=EngineReport(
             **{name: document.integer(name) for name in ("resources", "ok", "failed", "blocked", "changed")},
-            worst=tuple((str(name), str(why)) for name, why in worst),
+            worst=tuple((str(each[0]), str(each[1])) for each in worst if _is_failure(each)),
             checks={str(name): str(status) for name, status in checks.items()},
         ),
         reactor=document.text("reactor"),
         time=document.time("time"),
-        facts=document.part("facts").fields if "facts" in document.fields else {},
+        facts=facts,
         seq=document.integer("seq") if "seq" in document.fields else 0,
         lost=document.integer("lost") if "lost" in document.fields else 0,
     )
+
+
+def _is_failure(value: object) -> bool:
+    """Whether ``value`` is a resource and a sentence."""
+    return isinstance(value, list) and len(value) == 2  # noqa: PLR2004
+
+
+def _is_shallow(value: object, levels: int = _MOST_LEVELS) -> bool:
+    """Whether ``value`` is nested so little that it can be written again everywhere."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
 
 
 def _report(part: Document) -> ChannelReport:
@@ -140,7 +156,7 @@ def _report(part: Document) -> ChannelReport:
         serial=part.integer("serial"),
         rank=part.integer("rank", most=RANKS),
         phase=HostPhase(part.one_of("phase", list(HostPhase))),
-        since=from_time_text(part.text("since")),
+        since=part.time("since"),
         why=part.text("why"),
     )
 

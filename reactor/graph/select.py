@@ -14,8 +14,8 @@ from reactor.resource.deferred_loop import DeferredLoop
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
-class Follower(NamedTuple):
-    """A resource that is selected without being named: ``because`` is its neighbour on the path to a named one."""
+class Implied(NamedTuple):
+    """A resource that is selected, or left out, without being named: ``because`` is its neighbour on the path to a named one."""
 
     ref: str
     because: str
@@ -29,8 +29,8 @@ class Selection:
     """
 
     graph: Graph
-    pulled_in: list[Follower]
-    left_out: list[Follower]
+    pulled_in: list[Implied]
+    left_out: list[Implied]
 
 
 def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selection:
@@ -51,8 +51,8 @@ def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selecti
     needed = _needed(graph, asked)
     return Selection(
         restricted(graph, {*asked, *needed}),
-        pulled_in=[Follower(ref, needed[ref]) for ref in graph.refs if ref in needed],
-        left_out=[Follower(ref, lost[ref]) for ref in graph.refs if ref in lost],
+        pulled_in=[Implied(ref, needed[ref]) for ref in graph.refs if ref in needed],
+        left_out=[Implied(ref, lost[ref]) for ref in graph.refs if ref in lost],
     )
 
 

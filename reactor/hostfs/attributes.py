@@ -71,13 +71,15 @@ class Change(NamedTuple):
 class OpenFile:
     """A file that a check has found to be right but for its attributes. It is closed with its last reference.
 
-    In memory, the change concerns the file that was looked at, whatever its name leads to by now.
+    In memory, the change concerns the file that was looked at, whatever its name leads to by now. ``device`` is the one
+    that it is on.
     """
 
-    __slots__ = ("fd",)
+    __slots__ = ("device", "fd")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, device: int) -> None:
         self.fd = fd
+        self.device = device
 
     def __del__(self) -> None:
         os.close(self.fd)
@@ -92,7 +94,7 @@ async def set_attributes(
     check has just opened it.
     """
     try:
-        if opened is not None and is_in_memory(opened.fd):
+        if opened is not None and is_in_memory(opened.fd, opened.device):
             _set(opened.fd, opened.fd, path, attributes, special)
             return
         with Parent(path) as (directory, base):

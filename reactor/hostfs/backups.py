@@ -49,13 +49,15 @@ async def keep_for_undo(path: str, ref: str) -> str:
 class ShortFile:
     """A regular file with one name and a short content, which a check found to differ.
 
-    A diff gets its content from the change: to read it before would delay the repair. Its directory, ``parent``, may stay open until the repair.
+    A diff gets its content from the change: to read it before would delay the repair. Its directory, ``parent``, may
+    stay open until the repair. ``device`` is the one that the file is on.
     """
 
-    __slots__ = ("content", "is_shown", "parent")
+    __slots__ = ("content", "device", "is_shown", "parent")
 
-    def __init__(self, parent: Parent) -> None:
+    def __init__(self, parent: Parent, device: int) -> None:
         self.parent = parent
+        self.device = device
         self.is_shown = False
         """Whether ``content`` is needed, for a diff."""
         self.content: bytes | None = None

@@ -47,7 +47,7 @@ class Validator(Protocol):
 
 
 class ChangedFileError(ResourceError):
-    """The file that is to be replaced is no longer as it was read."""
+    """The file to replace is no longer as it was read."""
 
 
 _NewFile = tuple[Content, Attributes, Validator | None, "Extended | None", Stamp | None, ShortFile | None]
@@ -72,8 +72,10 @@ async def write_file(
     """
     new = (content, attributes, validator, extended, before, short)
     try:
-        with Parent(path) if short is None else short.parent as (directory, base):
-            if is_in_memory(directory) and await _replaced(path, directory, base, new):
+        parent, device = (Parent(path), None) if short is None else (short.parent, short.device)
+        with parent as (directory, base):
+            # A file that is mounted there has another device; it can't be replaced, and goes to the disk in any case.
+            if is_in_memory(directory, device) and await _replaced(path, directory, base, new):
                 return
         await change_on_disk(path, partial(_store_on_disk, path, new))
     except OSError as error:

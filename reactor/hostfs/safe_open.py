@@ -342,8 +342,8 @@ def _refuse_foreign_owners(path: str, owners: list[int], reached: os.stat_result
         if owner not in (0, os.geteuid(), reached.st_uid):
             from reactor.hostfs.owners import names_of  # noqa: PLC0415 - only for this error
 
-            stranger = "anybody" if owner == _ANYBODY else names_of(owner, 0)[0]
+            other = "any user" if owner == _ANYBODY else names_of(owner, 0)[0]
             what = "into a directory" if stat.S_ISDIR(reached.st_mode) else "to a file"
-            words = f"{path} leads through a symlink of {stranger} {what} of {names_of(reached.st_uid, 0)[0]}"
+            words = f"{path} leads through a symlink of {other} {what} of {names_of(reached.st_uid, 0)[0]}"
             hint = "name what it leads to, or see who made the symlink and give it to root: chown -h root"
             raise ResourceError(f"{words}; refusing to follow it", hint)

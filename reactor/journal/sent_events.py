@@ -48,9 +48,10 @@ class Batch(NamedTuple):
     """Events with the ids from ``first`` to ``last``, as ``reactor events --format json`` shows them.
 
     The first record may be a ``recordslost``, which has no id. ``told`` is how many lost events are reported with it.
+    ``secret``: a random number of the journal, from which the ids of a batch are made.
     """
 
-    nonce: str
+    secret: str
     first: int
     last: int
     records: list[dict[str, Any]]
@@ -76,7 +77,7 @@ class SentEvents:
     def next_batch(self, most_events: int, most_bytes: int) -> Batch | None:
         """Return the oldest events that are not acknowledged; None if there are none. One event may be larger."""
         with self._open() as connection:
-            last_id, in_flight, nonce, lost, told = connection.execute(
+            last_id, in_flight, secret, lost, told = connection.execute(
                 "SELECT last_id, in_flight, nonce, lost, told FROM sent WHERE stream = ?", (self._stream,)
             ).fetchone()
             values = {"last": last_id, "most": in_flight, "limit": most_events}
@@ -91,7 +92,7 @@ class SentEvents:
         records = [{"id": row[0], "generation": row[1], **json.loads(row[2])} for row in rows]
         if lost > told:
             records.insert(0, {"event": "recordslost", "time": time.time(), "count": lost - told})
-        return Batch(nonce, first, last, records, len(rows), lost)
+        return Batch(secret, first, last, records, len(rows), lost)
 
     def acknowledge(self, batch: Batch) -> None:
         """Note that ``batch`` has arrived. Its events that were deleted meanwhile are not lost."""
@@ -102,7 +103,7 @@ class SentEvents:
             connection.execute(
                 "UPDATE sent SET last_id = ?, in_flight = NULL, told = ?, lost = max(lost - ?, ?)"
                 " WHERE stream = ? AND nonce = ?",
-                (batch.last, batch.told, batch.size - kept, batch.told, self._stream, batch.nonce),
+                (batch.last, batch.told, batch.size - kept, batch.told, self._stream, batch.secret),
             )
 
     def backlog(self) -> Backlog:
@@ -123,7 +124,7 @@ class SentEvents:
         ) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_TABLE)
-            connection.execute(_BEGIN, (self._stream, HISTORY, secrets.token_hex(8)))
+            connection.execute(_BEGIN, (self._stream, HISTORY, secrets.token_hex(16)))
             yield connection
             connection.execute("COMMIT")
 

@@ -58,7 +58,7 @@ class Cursor(NamedTuple):
     """What is at the cursor: ``token`` is the text before it, from the column ``start``.
 
     ``path`` leads to the map of the key, or to the value. Between dashes and a colon it ``may_be_key``; ``may_be_value``
-    tells whether it may be a value.
+    says whether it may be a value.
     """
 
     path: Path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as AbstractMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reactor.data.resolve import Resolved
+from reactor.language.expression.analysis import Path
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.nodes import Mapping, Sequence
@@ -14,39 +15,81 @@ from reactor.resource.composite import Composite
 if TYPE_CHECKING:
     from reactor.manifest.resource_factory import Bound
 
-_RESOURCES = "resources"
+_OWN = ("resources", "data", "defaults")
+"""The sections that are compared item by item."""
+_INDEPENDENT = ("facts", "environ", "secrets", "kib", "mib", "gib", "tib")
+"""The roots that have the same values in every load."""
+_MISSING = object()
+
+
+class _Outside(NamedTuple):
+    """What any item may depend on: the sections without `_OWN`, what is secret of the data, and whether they are whole."""
+
+    sections: Mapping
+    secrets: frozenset[Any]
+    is_whole: bool
+
+    def is_like(self, other: _Outside) -> bool:
+        return self[1:] == other[1:] and self.sections.is_like(other.sections)
 
 
 class BoundItems:
     """The items of one file that had no problem in its last load, by their kinds and names as written.
 
-    An item is used again only if it is written as before, and everything outside ``resources`` too. Their expressions
-    keep their old positions, so the result is for checking only and must not run.
+    An item is used again only if it is written as before, with its defaults, what it reads of the data is as before,
+    and all other sections are. Its expressions keep their old positions and data, so the result is for checking only
+    and must not run.
     """
 
     def __init__(self) -> None:
-        self._outside: tuple[Mapping, Any] | None = None
+        self._outside: _Outside | None = None
+        self._data: Any = {}
+        self._data_before: Any = None
+        self._unchanged: dict[Path, bool] = {}
         self._before: dict[tuple[type[Resource], str], tuple[Declaration, Bound]] = {}
         self._now: dict[tuple[type[Resource], str], tuple[Declaration, Bound]] = {}
 
-    def begin(self, root: Mapping, data: AbstractMapping[str, Any]) -> None:
-        """Begin a load of the file with this ``root`` and resolved ``data``: they must be as before to use anything."""
-        outside = Mapping(root.at)
-        outside.merge(root)
-        outside[_RESOURCES] = None
-        is_same = self._outside is not None and self._outside[0].is_like(outside) and self._outside[1] == data
+    def begin(self, root: Mapping, data: Resolved) -> None:
+        """Begin a load of the file with this ``root`` and ``data``."""
+        sections = Mapping(root.at)
+        sections.merge(root)
+        sections.update(dict.fromkeys(sections.keys() & _OWN))
+        outside = _Outside(sections, data.secrets, data.is_whole)
+        is_same = self._outside is not None and self._outside.is_like(outside)
         self._before, self._now = (self._now if is_same else {}), {}
-        self._outside = outside, data
+        self._data_before = None if _is_same(self._data, data.values) else self._data
+        self._outside, self._data, self._unchanged = outside, data.values, {}
 
     def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
         """Return what was made of the same item in the last load, or None."""
         found = self._before.get((model, name))
-        if found is None or not (
-            _is_alike(found[0].body, declaration.body) and _is_alike(found[0].defaults, declaration.defaults)
-        ):
+        if found is None or not all(map(_is_alike, found[0][1:], declaration[1:])):
+            return None
+        if self._data_before is not None and not self._reads_same_data(found[1], declaration):
             return None
         self._now[model, name] = declaration, found[1]
         return found[1]
+
+    def _reads_same_data(self, bound: Bound, declaration: Declaration) -> bool:
+        """Whether all that the expressions of an item read has the same values as in the last load."""
+        if _has_expression(declaration.general):
+            return False
+        return bound.deferred is None or all(map(self._is_unchanged, bound.deferred.paths))
+
+    def _is_unchanged(self, path: Path) -> bool:
+        if path not in self._unchanged:
+            self._unchanged[path] = self._is_same_at(*path)
+        return self._unchanged[path]
+
+    def _is_same_at(self, root: str | None, *keys: str | None) -> bool:
+        if root != "data":
+            return root in _INDEPENDENT
+        before, now = self._data_before, self._data
+        for key in keys:
+            if key is None or not (isinstance(before, dict) and isinstance(now, dict)):
+                break
+            before, now = before.get(key, _MISSING), now.get(key, _MISSING)
+        return _is_same(before, now)
 
     def keep(self, model: type[Resource], name: str, declaration: Declaration, bound: Bound) -> None:
         """Keep what was made of an item without a problem, unless it depends on more than its text and the data."""
@@ -63,6 +106,17 @@ class BoundItems:
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:
     return one is other if one is None else one.is_like(other)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal and of the same types: 1, 1.0 and true are equal, and not the same."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return [*one] == [*other] and all(map(_is_same, one.values(), other.values()))
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
 
 
 def _is_computed(model: type[Resource], name: str, declaration: Declaration) -> bool:

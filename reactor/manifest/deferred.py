@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from reactor.language.errors import BriefLimitError, ExpressionError
+from reactor.language.expression.analysis import Path
 from reactor.language.secrets import holds_secret
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
@@ -121,6 +122,12 @@ class DeferredBinding(Deferred):
     def reads(self) -> frozenset[str]:
         """The files that the values and conditions read when they were last evaluated."""
         return self._read_by_values | self._read_by_conditions
+
+    @property
+    def paths(self) -> frozenset[Path]:
+        """The paths that the expressions may read: of data, facts and the other roots."""
+        read = [each.template.reads for _, each in expressives(self._trees)]
+        return frozenset().union(*read, *(each.expression.reads for each in self._conditions))
 
     def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
         """Return the values that are known already when the manifest is loaded.

@@ -271,7 +271,7 @@ class ManifestLoader:
         if bound is not None and (self._children.above or form.is_ccm or self._inputs.site is not None):
             bound = None
         if bound is not None:
-            bound.begin(document.root, data.values)
+            bound.begin(document.root, data)
         factory = ResourceFactory(
             problems,
             self._resource_table,

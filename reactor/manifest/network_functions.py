@@ -21,7 +21,7 @@ class _Function(NamedTuple):
 _FUNCTIONS = {
     "registrations": _Function(
         ("cluster", "protocol", "service", "address"),
-        "registrations: no network is configured, so who is registered is not known",
+        "registrations: no network is configured, so the registrations are not known",
         "give the list as data: --data-file FILE",
     ),
     "kvGet": _Function(

@@ -8,23 +8,55 @@ text of scalars that are not strings: ``0644``, ``1.10``, ``true``.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AbstractMapping
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+Key = TypeVar("Key", str, int)
 
 
 class Invalid:
     """The type of `INVALID`."""
 
     def __repr__(self) -> str:
-        return "BROKEN"
+        return "INVALID"
 
 
 INVALID: Final = Invalid()
 """Replaces an invalid value whose problem was already reported."""
 
 
-class Mapping(dict[str, Any]):
+class _Node(Generic[Key]):
+    """The common part of maps and lists: the source texts of their scalars, by key or index."""
+
+    __slots__ = ()  # the layouts of dict and list leave no room for those of a second base
+    at: int
+    _raw: dict[Key, str] | None
+
+    def raw(self, key: Key) -> str | None:
+        """Return the value at ``key`` as written, if it is a scalar but not a string."""
+        return self._raw.get(key) if self._raw else None
+
+    @property
+    def raws(self) -> AbstractMapping[Key, str]:
+        """The source texts of the scalars that are not strings."""
+        return self._raw or {}
+
+    def is_like(self, other: Any) -> bool:
+        """Whether ``other`` is written alike, wherever it is: 1, 1.0 and true are equal, and not alike."""
+        return (
+            isinstance(other, type(self))
+            and self == other
+            and self.raws == other.raws
+            and all(value.is_like(other[key]) for key, value in self._entries() if hasattr(value, "is_like"))  # type: ignore[index]
+        )
+
+    def _entries(self) -> Iterable[tuple[Key, Any]]:
+        """The values, each with its key or index."""
+        raise NotImplementedError
+
+
+class Mapping(_Node[str], dict[str, Any]):
     """A YAML map. Keys are always strings."""
 
     __slots__ = ("_marks", "_raw", "at")
@@ -65,23 +97,8 @@ class Mapping(dict[str, Any]):
         """Return the offset of the value of ``key``. Raises KeyError when it is missing."""
         return self._marks[2 * self._index(key) + 1]
 
-    def raw(self, key: str) -> str | None:
-        """Return the value of ``key`` as written, if it is a scalar but not a string."""
-        return self._raw.get(key) if self._raw else None
-
-    @property
-    def raws(self) -> AbstractMapping[str, str]:
-        """The source texts of the scalars that are not strings."""
-        return self._raw or {}
-
-    def is_like(self, other: Any) -> bool:
-        """Whether ``other`` is written alike, wherever it is: 1, 1.0 and true are equal, and not alike."""
-        return (
-            isinstance(other, Mapping)
-            and self == other
-            and self.raws == other.raws
-            and all(value.is_like(other[key]) for key, value in self.items() if hasattr(value, "is_like"))
-        )
+    def _entries(self) -> Iterable[tuple[str, Any]]:
+        return self.items()
 
     def _index(self, key: str) -> int:
         try:
@@ -90,7 +107,7 @@ class Mapping(dict[str, Any]):
             raise KeyError(key) from None
 
 
-class Sequence(list[Any]):
+class Sequence(_Node[int], list[Any]):
     """A YAML list."""
 
     __slots__ = ("_marks", "_raw", "at")
@@ -114,25 +131,8 @@ class Sequence(list[Any]):
         """Return the offset of the item. Raises IndexError when there is none."""
         return self._marks[index]
 
-    def raw(self, index: int) -> str | None:
-        """Return the item as written, if it is a scalar but not a string."""
-        return self._raw.get(index) if self._raw else None
-
-    @property
-    def raws(self) -> AbstractMapping[int, str]:
-        """The source texts of the scalars that are not strings."""
-        return self._raw or {}
-
-    def is_like(self, other: Any) -> bool:
-        """Whether ``other`` is written alike, wherever it is."""
-        return (
-            isinstance(other, Sequence)
-            and self == other
-            and self.raws == other.raws
-            and all(
-                value.is_like(other[index]) for index, value in enumerate(self) if hasattr(value, "is_like")
-            )
-        )
+    def _entries(self) -> Iterable[tuple[int, Any]]:
+        return enumerate(self)
 
 
 def as_written(node: Any) -> Any:

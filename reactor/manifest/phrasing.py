@@ -38,7 +38,10 @@ _LOOP = "did you mean 'for_each'? Its element is {{ item }}"
 
 _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
-    "notify": ("subscribe", "turn it around: subscribe to this one where something is to be refreshed"),
+    "notify": (
+        "subscribe",
+        "turn it around: subscribe to this one in the resource that must be refreshed",
+    ),
     "before": ("require", "turn it around: require this one in what is to come later"),
     "when": ("control", "write control: {if: EXPRESSION}"),
     "path": ("name", _NAME),

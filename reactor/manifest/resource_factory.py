@@ -239,10 +239,9 @@ class ResourceFactory:
             values.invalid.update(values.deferred)
 
         values.plain.update(deferred.try_values(report))
-        required = {name for name, field in model.model_fields.items() if field.is_required()}
-        values.plain.update(
-            dict.fromkeys(deferred.unknown & required, MASK)
-        )  # never applied: the check waits
+        fields = model.model_fields
+        required = [name for name in deferred.unknown & fields.keys() if fields[name].is_required()]
+        values.plain.update(dict.fromkeys(required, MASK))  # never applied: the check waits
         values.secret |= deferred.secret
         try:
             deferred.try_conditions()

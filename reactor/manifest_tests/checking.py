@@ -50,12 +50,12 @@ def _is_declined(resource: Resource) -> bool:
 def _problems(test: Test, error: ManifestError) -> Iterator[Difference]:
     waiting = list(test.expected.problems)
     for found in error.diagnostics:
-        said = next((part for part in waiting if part in found.message), None)
-        if said is None and not any(part in found.message for part in test.expected.problems):
+        matched = next((part for part in waiting if part in found.message), None)
+        if matched is None and not any(part in found.message for part in test.expected.problems):
             where = f"{found.place}: " if found.place else ""
             yield Difference(f"a problem that is not expected: {where}{found.message}", test.place)
-        elif said is not None:
-            waiting.remove(said)
+        elif matched is not None:
+            waiting.remove(matched)
     for part in waiting:
         yield Difference(f"no problem says {shown(part)}", test.place)
 

@@ -46,7 +46,7 @@ class Alerts:
         self._on = frozenset(on)
         self._wait, self._interval, self._repeat = wait, interval, repeat
         self._sent_at: float | None = None
-        self._told: dict[tuple[str, str], float] = {}
+        self._sent: dict[tuple[str, str], float] = {}
         self._retry_at: float | None = None
         self._group_at: float | None = None
         self._attempts = 0
@@ -88,7 +88,7 @@ class Alerts:
         self._once(DRIFT, ref, "the audit repaired drift that no event had announced", time, now)
 
     def due(self) -> float | None:
-        """Return when the next message is to be sent; None if there is none."""
+        """Return when the next message must be sent; None if there is none."""
         if self.waiting or self.left_out:
             return self._retry_at if self._retry_at is not None else self._group_at
         if self.lasting and self._sent_at is not None:
@@ -109,7 +109,7 @@ class Alerts:
         for key, sent in self._in_flight.items():
             current = self.waiting.pop(key, None)
             if key[0] != FAILED:
-                self._told[key] = now
+                self._sent[key] = now
             elif sent.ended is None:
                 self._still_failed(key, sent, current)
             elif current is not None and current.ended is None:  # it failed again meanwhile
@@ -118,7 +118,7 @@ class Alerts:
         self.left_out -= left_out
         self._attempts, self._retry_at, self._sent_at = 0, None, now
         self._group_at = now + self._interval
-        self._told = {key: at for key, at in self._told.items() if now - at < self._repeat}
+        self._sent = {key: at for key, at in self._sent.items() if now - at < self._repeat}
 
     def refused(self, now: float) -> None:
         """The last `batch` could not be sent: it stays, and is sent again later, with new alerts."""
@@ -146,7 +146,7 @@ class Alerts:
         self.left_out = int(state["left_out"])
         self._sent_at = state["since"]
         if self.waiting or self.left_out:
-            self._attempts = 1  # what recovers now is told: an earlier run may have tried to send it
+            self._attempts = 1  # a recovery is sent now: an earlier run may have tried to send the failure
             self._schedule(now)
 
     def _still_failed(self, key: tuple[str, str], sent: Alert, current: Alert | None) -> None:
@@ -158,8 +158,8 @@ class Alerts:
             self.lasting[key[1]] = current or sent
 
     def _once(self, kind: str, ref: str, reason: str, time: float, now: float) -> None:
-        told = self._told.get((kind, ref))
-        if kind in self._on and (told is None or now - told >= self._repeat):
+        sent_at = self._sent.get((kind, ref))
+        if kind in self._on and (sent_at is None or now - sent_at >= self._repeat):
             self._add(kind, ref, reason, time, now)
 
     def _add(self, kind: str, ref: str, reason: str, time: float, now: float) -> None:

@@ -94,7 +94,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     register_when_stable: tuple[Registration, ...] = ()
     """CCM's service registrations. A run with ``--registration`` publishes them."""
     slot: Slot | None = None
-    """Take a slot of the fleet before changing anything, so that only so many hosts change at once."""
+    """Take a slot of the fleet before changing anything: it limits how many hosts change at once."""
     meta: Meta = DEFAULT_META
     """How the engine treats it."""
 

@@ -140,7 +140,7 @@ def _check_slot_name(text: str) -> str:
 
 
 class Slot(FrozenModel):
-    """Only so many hosts of a fleet change resources with this slot at the same time."""
+    """Limits how many hosts of a fleet change resources with this slot at the same time."""
 
     name: Annotated[
         str,

@@ -272,7 +272,7 @@ def _target_of(path: str) -> str | None:
 def _asking_process(point: str) -> Iterator[int]:
     """The pidfd of a process that ends when the mount has answered. Raises OSError when none can be started.
 
-    The process asks how full the file system is, which only the server knows. If it hangs, it is left behind to end
+    The process queries how full the file system is, which only the server knows. If it hangs, it is left behind to end
     when it can.
     """
     program = shutil.which("stat", path=os.defpath) or "/usr/bin/stat"

@@ -126,7 +126,7 @@ def _fetch_archive(wanted: RemoteRole, locked: Locked | None, address: Address, 
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     for what, expected in (("manifest", wanted.checksum), ("lock file", locked and locked.digest)):
         if expected is not None and digest != expected:
-            hint = "find out who has changed it; if the new one is right, write its checksum, and run reactor roles update"
+            hint = "find out what has changed it; if the new one is right, write its checksum, and run reactor roles update"
             message = f"{address.shown} does not have the checksum of the {what}: it has sha256:{digest}"
             raise RoleError("R0125", message, hint)
     if wanted.signers:

@@ -1,4 +1,4 @@
-"""Finds the directory of a role from elsewhere, as the lock file wants it."""
+"""Finds the directory of a role from elsewhere, as the lock file requires it."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Repository(NamedTuple):
         if _COMMIT.fullmatch(revision):
             return revision
         names = [f"refs/tags/{revision}^{{}}", f"refs/tags/{revision}", f"refs/heads/{revision}"]
-        said = self.run("/", "ls-remote", "--", self.url, *names)
-        found = {name: commit for commit, _, name in (line.partition("\t") for line in said.splitlines())}
+        output = self.run("/", "ls-remote", "--", self.url, *names)
+        found = {name: commit for commit, _, name in (line.partition("\t") for line in output.splitlines())}
         for name in names:
             if name in found and _COMMIT.fullmatch(found[name]):
                 return found[name]
@@ -101,8 +101,10 @@ class Repository(NamedTuple):
         except subprocess.TimeoutExpired:
             raise RoleError("R0123", f"{self.url} does not answer within {TIMEOUT:.0f} s") from None
         if done.returncode != 0:
-            said = redact(done.stderr.decode(errors="replace").strip()[-_LAST:]) or "git failed"
-            raise RoleError("R0123", f"{self.url}: {said}", "check the URL, the revision and the credentials")
+            output = redact(done.stderr.decode(errors="replace").strip()[-_LAST:]) or "git failed"
+            raise RoleError(
+                "R0123", f"{self.url}: {output}", "check the URL, the revision and the credentials"
+            )
         return done.stdout.decode(errors="replace")
 
 

@@ -1,7 +1,7 @@
 """Reads secrets that are kept outside of the manifest: the section ``secrets`` declares them, ``Secrets`` holds them.
 
 No value is ever written to a file or passed as an argument. A run reads files again at each load of the manifest, and
-asks commands and Vault at an interval. If a source does not answer, its last value stays in memory.
+runs commands and queries Vault at an interval. If a source does not answer, its last value stays in memory.
 
 - ``declarations``: the sources that a manifest can declare;
 - ``reader``: the same for a run, imported before it is known whether there are secrets; ``errors``: their error;

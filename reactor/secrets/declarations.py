@@ -71,7 +71,7 @@ class Source(FrozenModel):
     identity: Text | None = None
     """The file with the keys for ``age`` and ``sops``."""
     format: Literal["yaml", "json", "dotenv", "ini", "binary"] | None = None
-    """The format of a file of ``sops``; by default its name tells."""
+    """The format of a file of ``sops``; by default, its name says which."""
     every: Annotated[Duration, Field(ge=1)] = 300.0
     """The interval at which ``command`` and ``vault`` are asked again."""
     timeout: Annotated[Duration, Field(gt=0)] = 10.0

@@ -18,7 +18,7 @@ _EXTENSIONS = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".env": "dotenv
 
 
 def format_of(path: str) -> str:
-    """Return the format that the name of a file tells, as in SOPS: binary for any other name."""
+    """Return the format that the name of a file implies, as in SOPS: binary for any other name."""
     return next((form for end, form in _EXTENSIONS.items() if path.endswith(end)), "binary")
 
 
@@ -27,7 +27,7 @@ def parsed(text: str, form: str, what: str) -> dict[str, Any]:
     try:
         tree = _READERS.get(form, json.loads)(text)
     except (ValueError, yaml.YAMLError, RecursionError):
-        hint = "encrypt it: sops encrypt --in-place FILE; 'format' names another format than its name tells"
+        hint = "encrypt it: sops encrypt --in-place FILE; 'format' names another format than its name implies"
         raise SecretError(
             f"{what} is not encrypted by SOPS: not valid as {form}", hint, code="R0132"
         ) from None

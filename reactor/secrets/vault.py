@@ -20,6 +20,12 @@ from reactor.secrets.files import read_key
 
 _MAX_BYTES = 2**20
 _OK, _FORBIDDEN, _NOT_FOUND = 200, 403, 404
+_HINTS = {
+    3: "a redirect would get the token: set the address of the server that it names, which may be the active one",
+    5: "it may be sealed, or starting",
+}
+"""Hints by the first digit of the status."""
+_TRUST = "set ca_file, or VAULT_CACERT, to the certificate of the authority that signed that of the server"
 
 
 class VaultClient:
@@ -42,7 +48,8 @@ class VaultClient:
             return trio.run(self._read)
         except HttpError as error:
             message = f"Vault at {self.address} does not answer: {error.message}"
-            raise SecretError(message, error.hint, code="R0134", may_pass=True) from error
+            hint = _TRUST if "CERTIFICATE_VERIFY_FAILED" in error.message else error.hint
+            raise SecretError(message, hint, code="R0134", may_pass=True) from error
         except OSError as error:
             message = f"Vault at {self.address} can't be asked: {error.strerror or error}"
             raise SecretError(message, "check ca_file", code="R0134", may_pass=True) from error
@@ -89,8 +96,8 @@ class VaultClient:
             hint = "check the path: it begins with the mount, as in 'vault kv get'"
             raise SecretError(f"there is no {where}", hint, code="R0134", may_pass=True)
         if status != _OK:
-            hint = "it may be sealed, or starting" if status >= 500 else None  # noqa: PLR2004 - a server error
-            raise SecretError(f"Vault at {self.address} answers {status}", hint, code="R0134", may_pass=True)
+            message = f"Vault at {self.address} answers {status}"
+            raise SecretError(message, _HINTS.get(status // 100), code="R0134", may_pass=True)
         if not isinstance(data, dict):
             hint = "set 'version' to that of the engine: 1 or 2"
             raise SecretError(f"{where} has no fields", hint, code="R0134", may_pass=True)

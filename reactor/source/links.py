@@ -26,7 +26,7 @@ class Publisher(Protocol):
     def unstable(self, ref: str) -> None:
         """The resource is not stable any more, or has left the manifest: publish nothing for it."""
 
-    async def run(self, tell: Callable[[str], None]) -> None:
+    async def run(self, warn: Callable[[str], None]) -> None:
         """Publish until cancelled."""
 
     async def drain(self) -> None:
@@ -55,7 +55,7 @@ class LinkedValues(Protocol):
     def keep(self) -> None:
         """Write the values below the state directory from now on. Raises OSError."""
 
-    async def run(self, tell: Callable[[str], None]) -> None:
+    async def run(self, warn: Callable[[str], None]) -> None:
         """Follow all values that expressions have read or will read, until cancelled."""
 
 
@@ -69,11 +69,11 @@ class Link(Protocol):
         """Do as `reactor.source.download.download`. Raises ReactorError."""
 
     async def follow(
-        self, addresses: Sequence[Address], changed: Callable[[], None], tell: Callable[[str], None]
+        self, addresses: Sequence[Address], changed: Callable[[], None], warn: Callable[[str], None]
     ) -> None:
         """Call ``changed`` when the content of an address may have changed, until cancelled.
 
-        ``tell`` gets warnings, such as the reason why changes are not seen at once.
+        ``warn`` gets warnings, such as the reason why changes are not seen at once.
         """
 
     def network(self, context: str, stream: str | None) -> LinkedValues:

@@ -45,7 +45,7 @@ class PageStream:
         self._event_buffer = event_buffer
         self._warn = warn
         self._subscribers = Subscribers(warn)
-        self._newcomers: list[tuple[Subscriber, int]] = []
+        self._new_subscribers: list[tuple[Subscriber, int]] = []
         self._wanted = trio.Event()
         self._edition = 0
         self._run = ""
@@ -58,28 +58,28 @@ class PageStream:
 
         The page has the events up to the number ``after``, and gets the later ones; with 0 it gets no past events.
         """
-        if self._subscribers.listeners + len(self._newcomers) >= MOST:
+        if self._subscribers.listeners + len(self._new_subscribers) >= MOST:
             raise TooManyReadersError
-        newcomer = Subscriber(drop), after
-        self._newcomers.append(newcomer)
+        new_subscriber = Subscriber(drop), after
+        self._new_subscribers.append(new_subscriber)
         self._wanted.set()
         try:
-            yield newcomer[0]
+            yield new_subscriber[0]
         finally:
-            if newcomer in self._newcomers:
-                self._newcomers.remove(newcomer)
-            self._subscribers.leave(newcomer[0])
+            if new_subscriber in self._new_subscribers:
+                self._new_subscribers.remove(new_subscriber)
+            self._subscribers.leave(new_subscriber[0])
 
     async def run(self) -> None:
         """Send updates while a page is open, until cancelled."""
         while True:
-            while not self._newcomers:
+            while not self._new_subscribers:
                 self._wanted = trio.Event()
                 await self._wanted.wait()
             self._event_buffer.followed = True
             self._round_due = 0.0
             try:
-                while self._newcomers or self._subscribers.listeners:
+                while self._new_subscribers or self._subscribers.listeners:
                     await self._beat()
                     await trio.sleep(BEAT)
             except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
@@ -90,9 +90,9 @@ class PageStream:
             self._event_buffer.take_touched()
 
     def _dismiss(self) -> None:
-        for listener, _ in self._newcomers:
+        for listener, _ in self._new_subscribers:
             listener.drop()
-        self._newcomers.clear()
+        self._new_subscribers.clear()
         self._subscribers.dismiss()
 
     async def end(self) -> None:
@@ -143,16 +143,16 @@ class PageStream:
 
     async def _send_snapshots(self) -> None:
         """Send new pages the status of every resource and the events they missed; then they get the same updates."""
-        for newcomer in tuple(self._newcomers):
-            listener, after = newcomer
+        for new_subscriber in tuple(self._new_subscribers):
+            listener, after = new_subscriber
             whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
             listener.put(f"event: status\ndata: {whole}\n\n")
             time_slice = TimeSlice()
             for number, event in self._event_buffer.latest(after=after) if after else ():
                 await time_slice.step()
                 listener.put(_event(number, text_of((number, event))))
-            if newcomer in self._newcomers:  # the page may have disconnected meanwhile
-                self._newcomers.remove(newcomer)
+            if new_subscriber in self._new_subscribers:  # the page may have disconnected meanwhile
+                self._new_subscribers.remove(new_subscriber)
                 self._subscribers.admit(listener)
 
     def _publish(self, name: str, data: str) -> None:

@@ -180,9 +180,9 @@ def _set_ages(user: User, state: UserState) -> Plan:
 
 def _remove(user: User, state: UserState) -> Action:
     if state.account is not None and state.account.uid in (0, os.geteuid()):
-        who = "root" if state.account.uid == 0 else "whom reactor runs as"
+        owner = "root" if state.account.uid == 0 else "the user that runs reactor"
         raise ResourceError(
-            f"{user.name} is {who}; refusing to remove the user", "name the user that is to go"
+            f"{user.name} is {owner}; refusing to remove the user", "name the user that is to go"
         )
     words = " and ".join(("removed the user", *state.losses)) + state.left
     return _step(user, words, "userdel", ["--remove"] if user.manage_home and not state.foreign_home else [])

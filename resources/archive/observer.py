@@ -1,4 +1,4 @@
-"""Reads the state of an archive resource on this host. It never asks the server."""
+"""Reads the state of an archive resource on this host. It sends no request to the server."""
 
 from __future__ import annotations
 

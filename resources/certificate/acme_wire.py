@@ -93,8 +93,8 @@ class Wire:
         return f"{token}.{encoded(hashlib.sha256(canonical).digest())}"
 
     def _signed(self, url: str, payload: Mapping[str, Any] | None) -> bytes:
-        who = {"kid": self.account} if self.account else {"jwk": self._jwk()}
-        protected = encoded(json.dumps({"alg": "ES256", "nonce": self._nonce, "url": url, **who}).encode())
+        signer = {"kid": self.account} if self.account else {"jwk": self._jwk()}
+        protected = encoded(json.dumps({"alg": "ES256", "nonce": self._nonce, "url": url, **signer}).encode())
         self._nonce = ""
         content = "" if payload is None else encoded(json.dumps(payload).encode())
         der = self._key.sign(f"{protected}.{content}".encode(), ec.ECDSA(hashes.SHA256()))

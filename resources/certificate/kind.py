@@ -62,7 +62,7 @@ from reactor.resources.certificate.profile import (
 )
 from reactor.resources.certificate.rules import problems_of
 from reactor.resources.file.property_types import Account, Mode, parse_mode
-from reactor.resources.trusted_directory import refuse_unwritable
+from reactor.resources.trusted_directory import refuse_unremovable, refuse_unwritable
 from reactor.watchers.wall_clock import WallAlarm, WallAlarmWatch
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     def watches(self) -> Iterable[Watch]:
         """The directory with everything in it, the certificate of the authority, and the moment of the renewal."""
-        yield PathWatch(self.name, self._heard)
+        yield PathWatch(self.name, self._changed_paths)
         if self.ensure == "present":
             yield WallAlarmWatch(self._alarm)
             if self.ca_certificate is not None:
@@ -190,7 +190,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     async def observe(self) -> CertificateState:
         """The pair, and whether it is as wanted. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
-        self._heard.take()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
             pair = read_pair(self.name)
         self._alarm.set(math.inf)
@@ -237,10 +237,13 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     async def preflight(self, state: CertificateState) -> None:
         """Check that the directory can be written, the authority can sign, and the ACME server can be asked."""
+        pair = state.pair
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         with ErrorContext(f"write {self.name}"):
-            refuse_unwritable(self.name)
+            refuse_unwritable(self.name, *pair.stale, *filter(None, [pair.generation]))
         if state.fault is not None:
             await self._maker.refuse_unmakeable()
 
@@ -301,7 +304,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         return Profile(self.names, subject, self.key_type, size, usages, self.authority, self.valid_for)
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property
@@ -311,7 +314,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_maker", "_heard", "_alarm"):
+        for derived in ("_maker", "_changed_paths", "_alarm"):
             copied.__dict__.pop(derived, None)
         return copied
 

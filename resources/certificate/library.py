@@ -1,4 +1,4 @@
-"""Imports the library cryptography, which is an extra: only those who make certificates need it."""
+"""Imports the library cryptography, which is an extra: only the making of certificates needs it."""
 
 from __future__ import annotations
 

@@ -50,9 +50,21 @@ class Daemon:
         found = await self._found(f"/images/{quote(image, safe='/:@')}/json")
         return None if found is None else bare_id(found.get("Id"))
 
-    async def has_network(self, name: str) -> bool:
-        """Whether there is such a network. Raises ResourceError."""
-        return await self._found(f"/networks/{quote(name)}") is not None
+    async def network(self, name: str) -> Mapping[str, Any] | None:
+        """The network; None if there is none. Raises ResourceError."""
+        found = await self._found(f"/networks/{quote(name)}")
+        # A daemon also takes the beginning of an id.
+        return found if found is not None and found.get("Name") == name else None
+
+    async def containers_in(self, network: str) -> tuple[str, ...]:
+        """The names of the containers in the network, also of those that do not run. Raises ResourceError."""
+        filters = json.dumps({"network": [network]}, separators=(",", ":"))
+        found = await self.act("GET", f"/containers/json?all=true&filters={quote(filters)}")
+        return tuple(sorted(str(each["Names"][0]).lstrip("/") for each in found or () if each.get("Names")))
+
+    async def remove_network(self, name: str) -> None:
+        """Remove the network. Raises ResourceError when containers are in it."""
+        await self.act("DELETE", f"/networks/{quote(name)}")
 
     async def act(self, method: str, target: str, document: Any = None, *, seconds: float = _ANSWER) -> Any:
         """Send a request that changes something. Raises ResourceError."""

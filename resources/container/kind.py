@@ -29,17 +29,19 @@ from reactor.resources.container.changes import FORMER, KIND, NEW, Changes
 from reactor.resources.container.daemon import Daemon, bare_id, usual_socket
 from reactor.resources.container.declaration import LABEL, Declaration, form_of
 from reactor.resources.container.property_types import (
+    BUILT_IN_NETWORKS,
     Image,
     PortText,
     Restart,
     VolumeText,
     check_container_name,
-    parse_port,
+    every_container,
+    network_problem,
     parse_volume,
+    port_claims,
+    volume_problems,
 )
 from reactor.watchers.containers import ContainerWatch, Link
-
-_BUILT_IN_NETWORKS = ("bridge", "host", "none", "default", "slirp4netns", "pasta", "private")
 
 
 class ContainerState(NamedTuple):
@@ -112,18 +114,8 @@ class Container(Resource[ContainerState], kind="container"):
             words = "registry_user and registry_password go together"
             given = "registry_user" if self.registry_user else "registry_password"
             yield PropertyProblem((given,), words, "set both, or none")
-        alone = [name for name in self.networks if name in ("host", "none")]
-        if alone and len(self.networks) > 1:
-            yield PropertyProblem(
-                ("networks",), f"network {alone[0]} excludes all others", "remove the others"
-            )
-        if alone and self.ports:
-            words = f"ports have no effect in the network {alone[0]}"
-            yield PropertyProblem(("ports",), words, "remove ports, or networks")
-        targets = [parse_volume(text).target for text in self.volumes]
-        for index, target in enumerate(targets):
-            if target in targets[:index]:
-                yield PropertyProblem(("volumes", index), f"{target} has two volumes", "remove one of them")
+        yield from network_problem(self.networks, self.ports)
+        yield from volume_problems(self.volumes)
         for name in self.environment:
             if not name or "=" in name or "\0" in name:
                 yield PropertyProblem(("environment",), f"{name!r} is not a name of a variable", "correct it")
@@ -138,20 +130,20 @@ class Container(Resource[ContainerState], kind="container"):
 
         Provides: Nothing.
 
-        Depends on: The directories of the host that it mounts, and the socket of the daemon.
+        Depends on: The directories of the host that it mounts, its networks, and the socket of the daemon.
         """
+        peers = every_container(self._socket)
+        if self.ensure == "absent":
+            return Relations(depends_on=(peers,))
         sources = (volume.source for volume in map(parse_volume, self.volumes) if volume.is_bind)
-        return Relations(depends_on=() if self.ensure == "absent" else (*sources, self._socket))
+        networks = (f"container_network#{name}" for name in self.networks)
+        return Relations(depends_on=(*sources, *networks, self._socket, peers))
 
     def claims(self) -> Iterable[Claim]:
         """The name of the container, and the ports of the host."""
         yield Claim("container", f"{self._socket} {self.name}", {"ensure": self.ensure, "image": self.image})
-        if self.ensure != "running":
-            return
-        for port in map(parse_port, self.ports):
-            if port.outer:
-                where = f"{port.host or '*'}:{port.outer}/{port.inner.partition('/')[2]}"
-                yield Claim("port of the host", where, {"container": self.name})
+        if self.ensure == "running":
+            yield from port_claims(self.ports, self.name)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """None: the daemon acts, on requests over its socket."""
@@ -215,8 +207,9 @@ class Container(Resource[ContainerState], kind="container"):
             raise ResourceError(f"this host has no image {self.image}", "write pull: missing")
         self._require_mounted()
         for network in self.networks:
-            if network not in _BUILT_IN_NETWORKS and not await self._daemon.has_network(network):
-                raise ResourceError(f"there is no network {network}", f"docker network create {network}")
+            if network not in BUILT_IN_NETWORKS and await self._daemon.network(network) is None:
+                missing = f"container_network#{network}"
+                raise ResourceError(f"there is no network {network}", f"declare {missing}", missing=missing)
 
     async def describe(self) -> Mapping[str, Any]:
         """Whether it runs, and its image."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
+
+from reactor import Claim, PropertyProblem
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 _IMAGE = re.compile(
@@ -17,6 +20,8 @@ _PORT = re.compile(
 )
 _RESTART = re.compile(r"no|always|unless-stopped|on-failure(:\d{1,6})?")
 _HIGHEST_PORT = 65535
+BUILT_IN_NETWORKS = ("bridge", "host", "none", "default", "slirp4netns", "pasta", "private")
+"""The networks that a daemon brings, or understands without one."""
 _LONGEST_NAME = 200
 
 
@@ -39,6 +44,11 @@ class Volume(NamedTuple):
     def is_bind(self) -> bool:
         """Whether the source is a path of the host."""
         return self.source.startswith("/")
+
+
+def every_container(socket: str) -> str:
+    """What all containers of a daemon depend on in the graph: the removal of a network goes after them."""
+    return f"containers of {socket}"
 
 
 def check_container_name(name: str) -> str:
@@ -78,6 +88,32 @@ def parse_volume(text: str) -> Volume:
             f"{text!r} is not a volume: write /srv/data:/data, cache:/cache or /etc/app:/etc/app:ro"
         )
     return Volume(source, target, option == "ro")
+
+
+def network_problem(networks: Sequence[str], ports: Sequence[str]) -> Iterator[PropertyProblem]:
+    """A network that stands alone with others, or with ports."""
+    alone = [name for name in networks if name in ("host", "none")]
+    if alone and len(networks) > 1:
+        yield PropertyProblem(("networks",), f"network {alone[0]} excludes all others", "remove the others")
+    if alone and ports:
+        words = f"ports have no effect in the network {alone[0]}"
+        yield PropertyProblem(("ports",), words, "remove ports, or networks")
+
+
+def volume_problems(volumes: Sequence[str]) -> Iterator[PropertyProblem]:
+    """Two volumes at one place of the container."""
+    targets = [parse_volume(text).target for text in volumes]
+    for index, target in enumerate(targets):
+        if target in targets[:index]:
+            yield PropertyProblem(("volumes", index), f"{target} has two volumes", "remove one of them")
+
+
+def port_claims(ports: Sequence[str], container: str) -> Iterator[Claim]:
+    """The ports of the host that lead to a container."""
+    for port in map(parse_port, ports):
+        if port.outer:
+            where = f"{port.host or '*'}:{port.outer}/{port.inner.partition('/')[2]}"
+            yield Claim("port of the host", where, {"container": container})
 
 
 def _check_port(text: str) -> str:

@@ -269,8 +269,8 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     async def _as_command(self, text: str) -> Command:
         """The command to start for ``text``. Raises ResourceError when its user does not exist."""
         identity = await self._identity()
-        who = {} if identity is None else identity.environment
-        environment = {**ENVIRONMENT, **who, **({"PATH": self.path} if self.path is not None else {})}
+        account = {} if identity is None else identity.environment
+        environment = {**ENVIRONMENT, **account, **({"PATH": self.path} if self.path is not None else {})}
         for variable in self.environment:
             key, _, value = variable.partition("=")
             environment[key] = value

@@ -165,7 +165,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             self.__dict__["has_moving_watches"] = (
                 True  # of this file alone: a class attribute would cost all of them
             )
-        yield PathWatch(self.name, self.heard) if self.recurse else PathWatch(self.name)
+        yield PathWatch(self.name, self.changed_paths) if self.recurse else PathWatch(self.name)
         for source in self.source_files():
             yield PathWatch(source, is_input=True)
 
@@ -309,11 +309,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
         copied.__dict__.pop("rendered", None)
-        copied.__dict__.pop("heard", None)
+        copied.__dict__.pop("changed_paths", None)
         return copied
 
     @cached_property
-    def heard(self) -> ChangedPaths:
+    def changed_paths(self) -> ChangedPaths:
         """The paths in the directory that had events, with ``recurse``."""
         return ChangedPaths()
 

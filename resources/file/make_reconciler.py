@@ -39,7 +39,7 @@ def reconciler_for(file: File) -> Reconciler:
     file_mode = None if file.file_mode is None else parse_mode(file.file_mode)
     spared = file.declared.managed_paths
     tree = DesiredTree(file.name, permissions_of(file), special, file_mode, spared)
-    return TreeReconciler(itself, tree, file.heard)
+    return TreeReconciler(itself, tree, file.changed_paths)
 
 
 def _path_reconciler(file: File) -> Reconciler:

@@ -1,4 +1,4 @@
-"""Tells file systems that the host always mounts at a path from those that another program has mounted for a time."""
+"""Distinguishes file systems that the host always mounts at a path from those that another program has mounted for a time."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class Observer:
         is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_readable
         if not is_plain or found.st_size == size or found.st_size > SHORT:
             return None
-        return self._state(_FILE, found, wanted, same_content=False, short=ShortFile(parent))
+        return self._state(_FILE, found, wanted, same_content=False, short=ShortFile(parent, found.st_dev))
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of a regular file, compared with ``content``; None if the comparison could block."""
@@ -234,14 +234,14 @@ class Observer:
             is_file = stat.S_ISREG(found.st_mode)
             same = content.compare_now(fd, found) if is_file else False
             if same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) != wanted:
-                opened = OpenFile(fd)
+                opened = OpenFile(fd, found.st_dev)
         finally:
             if opened is None:
                 os.close(fd)
         if same is None:
             return None
         is_short = is_file and not same and found.st_nlink == 1 and found.st_size <= SHORT
-        short = ShortFile(Parent(self.desired.path)) if is_short else None
+        short = ShortFile(Parent(self.desired.path), found.st_dev) if is_short else None
         return self._compared(found, wanted, now, same=same, short=short, opened=opened)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:

@@ -66,10 +66,10 @@ class Wrong(NamedTuple):
 class TreeReconciler:
     """Another reconciler for the directory itself, and the entries below it that differ. Events name the paths to look at."""
 
-    def __init__(self, itself: Reconciler, desired: DesiredTree, heard: ChangedPaths) -> None:
+    def __init__(self, itself: Reconciler, desired: DesiredTree, changed_paths: ChangedPaths) -> None:
         self._itself = itself
         self._tree = desired
-        self._heard = heard
+        self._changed_paths = changed_paths
         self._wrong: dict[str, Wrong] = {}
         self._touched: frozenset[str] | None = None
         self._mounted: frozenset[str] = frozenset()
@@ -80,15 +80,15 @@ class TreeReconciler:
     async def observe(self) -> FileState:
         """The state of the directory; ``wrong`` is what differs below it. Raises ResourceError."""
         touched, self._touched = self._touched, None
-        paths = self._heard.take() if touched is None else touched
+        paths = self._changed_paths.take() if touched is None else touched
         try:
             state = await self._itself.observe()
             if state.type is not FileType.DIRECTORY:
-                self._heard.lose()
+                self._changed_paths.lose()
                 return state
             await self._look(paths, state.wanted)
         except BaseException:
-            self._heard.lose()
+            self._changed_paths.lose()
             raise
         return state._replace(wrong=tuple(self._wrong.values())) if self._wrong else state
 

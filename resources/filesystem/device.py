@@ -66,16 +66,16 @@ async def content_of(fd: int, path: str) -> Content | None:
         return Content(None, "", "", "several signatures")
     if done.exit_code not in (0, _NOTHING) or done.stderr.strip():
         raise ResourceError(f"cannot read {path}{output_tail(done.stdout, done.stderr)}")
-    said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    said = {key: value for key, value in said.items() if not key.startswith(_PARTITION)}
-    return _content(said) if said else None
+    tags = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    tags = {key: value for key, value in tags.items() if not key.startswith(_PARTITION)}
+    return _content(tags) if tags else None
 
 
-def _content(said: dict[str, str]) -> Content:
-    fstype = said.get("ID_FS_TYPE")
-    table = said.get("ID_PART_TABLE_TYPE")
+def _content(tags: dict[str, str]) -> Content:
+    fstype = tags.get("ID_FS_TYPE")
+    table = tags.get("ID_PART_TABLE_TYPE")
     words = f"a table of partitions ({table})" if table is not None else f"{fstype}" if fstype else "data"
-    label, uuid = (_decoded(said.get(f"ID_FS_{key}_ENC", "")) for key in ("LABEL", "UUID"))
+    label, uuid = (_decoded(tags.get(f"ID_FS_{key}_ENC", "")) for key in ("LABEL", "UUID"))
     return Content(None if table is not None else fstype, label, uuid, words)
 
 

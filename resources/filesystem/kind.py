@@ -34,7 +34,8 @@ from reactor.resources.filesystem.device import (
     refuse_used,
     size_of,
 )
-from reactor.resources.filesystem.tools import GROWN, TOOLS, arguments, call, can_grow, grow, relabel
+from reactor.resources.filesystem.growth import GROWN, PROGRAMS, can_grow, grow, refuse_ungrowable
+from reactor.resources.filesystem.tools import RELABELLED_IN_USE, TOOLS, arguments, call, relabel
 from reactor.resources.process import ENVIRONMENT, Command, require_startable
 from reactor.resources.tidy.rule import parse_size
 from reactor.watchers.uevents import DeviceWatch
@@ -91,7 +92,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
     size: Size | None = None
     """For a file that does not exist: create it with this size, as in `2G`, and mode 0600."""
     resize: Flag = False
-    """Whether ext2, ext3 or ext4 grows when its device has grown."""
+    """Whether it grows when its device has grown: all types but vfat and swap."""
     force: Flag = False
     """Whether whatever else the device holds may be destroyed; not while it is in use."""
 
@@ -138,8 +139,8 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         try:
             with opened(self.name) as fd, ErrorContext(f"read {self.name}"):
                 content, size = await content_of(fd, self.name), size_of(fd)
-                growing = self.resize and content is not None and content.fstype in GROWN
-                return FilesystemState(size, content, growing and await can_grow(fd, size))
+                growing = self.resize and content is not None and content.fstype == self.fstype
+                return FilesystemState(size, content, growing and await can_grow(fd, self.fstype, size))
         except ResourceError as error:
             if error.missing is None:
                 raise
@@ -201,7 +202,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         if self.label not in (None, content.label):
             yield tools.relabel[0]
         if state.can_grow:
-            yield from ("e2fsck", "resize2fs")
+            yield from PROGRAMS[self.fstype]
 
     def _refuse_missing(self) -> None:
         if self.size is None:
@@ -215,8 +216,12 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         """Raise ResourceError where the plan for ``state`` can't be carried out on the device open at ``fd``."""
         if stat.S_ISREG(os.fstat(fd).st_mode):
             refuse_replaceable(self.name)
-        keeps = state.content is not None and state.content.fstype == self.fstype
-        if not keeps or self.fstype not in GROWN:  # a mounted ext4 takes a label, and grows
+        content = state.content
+        if state.can_grow:
+            refuse_ungrowable(fd, self.fstype, self.name)
+        is_kept = content is not None and content.fstype == self.fstype
+        is_labelled = content is not None and self.label in (None, content.label)
+        if not is_kept or not (is_labelled or self.fstype in RELABELLED_IN_USE):
             refuse_used(fd, self.name)
 
     async def _make(self) -> None:
@@ -247,12 +252,13 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         await self._on_ours(self._grow_it)
 
     async def _grow_it(self, fd: int) -> None:
+        refuse_ungrowable(fd, self.fstype, self.name)
         try:
             refuse_used(fd, self.name)
         except ResourceError:
-            await grow(fd, used=True)
+            await grow(fd, self.fstype, used=True)
         else:
-            await grow(fd, used=False)
+            await grow(fd, self.fstype, used=False)
 
     async def _on_ours(self, change: Callable[[int], Awaitable[None]]) -> None:
         """Change the file system, after a look that the device still holds it."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import struct
 from typing import Final, NamedTuple
 
-from reactor import ResourceError, in_thread
+from reactor import ResourceError
 from reactor.resources.process import ENVIRONMENT, Command, missing_rights, output_tail, run
 
 
@@ -54,14 +52,8 @@ TOOLS: Final = {
     "swap": Tools(("mkswap",), "-f", "-L", "-U", ("swaplabel", "-L", "{label}", "{device}"), 16, "f"),
 }
 """By the name of the type, as blkid has it."""
-GROWN: Final = ("ext2", "ext3", "ext4")
-"""The types that ``resize`` can grow."""
-_SUPERBLOCK: Final = 1024
-"""Its offset and length, in bytes."""
-_MAGIC: Final = 0xEF53
-_REPAIRED: Final = 1
-"""Exit code of e2fsck after it has corrected something."""
-_PAGE: Final = 4096
+RELABELLED_IN_USE: Final = ("ext2", "ext3", "ext4")
+"""The types whose label can be changed while they are mounted."""
 
 
 def arguments(fstype: str, label: str | None, uuid: str | None, options: tuple[str, ...]) -> tuple[str, ...]:
@@ -93,40 +85,3 @@ async def call(fd: int, *words: str, accepted: tuple[int, ...] = (0,)) -> None:
 async def relabel(fd: int, fstype: str, label: str) -> None:
     """Change the label of the file system on ``fd``. Raises ResourceError."""
     await call(fd, *(label if word == "{label}" else word for word in TOOLS[fstype].relabel))
-
-
-async def grow(fd: int, *, used: bool) -> None:
-    """Grow the ext2, ext3 or ext4 on ``fd`` to the size of its device. Raises ResourceError.
-
-    One that is not ``used`` is checked before, as resize2fs wants it.
-    """
-    if not used:
-        await call(fd, "e2fsck", "-f", "-p", "{device}", accepted=(0, _REPAIRED))
-    await call(fd, "resize2fs", "{device}")
-
-
-async def can_grow(fd: int, size: int) -> bool:
-    """Whether the ext2, ext3 or ext4 on ``fd`` is smaller than resize2fs would make it on ``size`` bytes. Raises OSError."""
-    return await in_thread(_can_grow, fd, size)
-
-
-def _can_grow(fd: int, size: int) -> bool:
-    block = os.pread(fd, _SUPERBLOCK, _SUPERBLOCK)
-    if len(block) < _SUPERBLOCK or struct.unpack_from("<H", block, 0x38)[0] != _MAGIC:
-        return False
-    _, blocks, _, _, _, first, log_size, _, per_group, _, inodes = struct.unpack_from("<11I", block, 0)
-    is_64bit = struct.unpack_from("<I", block, 0x60)[0] & 0x80
-    if is_64bit:
-        blocks |= struct.unpack_from("<I", block, 0x150)[0] << 32
-    block_size = 1024 << log_size
-    inode_size = struct.unpack_from("<H", block, 0x58)[0] or 128
-    reachable = size // _PAGE * _PAGE // block_size
-    # resize2fs leaves out a last group that has no room for more than its own tables.
-    tables = -(-inodes * inode_size // block_size)
-    reserved = struct.unpack_from("<H", block, 0xCE)[0]
-    groups = -(-reachable // per_group)
-    descriptors = -(-groups * (64 if is_64bit else 32) // block_size)
-    rest = (reachable - first) % per_group
-    if rest < 3 + tables + reserved + descriptors + 50:
-        reachable -= rest
-    return bool(blocks < reachable)

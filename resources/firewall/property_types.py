@@ -204,9 +204,9 @@ class Rule(_Part):
 
     @model_validator(mode="after")
     def _is_one_rule(self) -> Rule:
-        said = [name for name in (*VERDICTS, "raw") if getattr(self, name) is not None]
-        if len(said) != 1:
-            found = " and ".join(said) or "none"
+        given = [name for name in (*VERDICTS, "raw") if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
             raise ValueError(f"a rule has exactly one of accept, drop, reject and raw; this one has {found}")
         if self.raw is not None:
             for name in sorted(self.model_fields_set - {"raw", "chain", "comment"}):

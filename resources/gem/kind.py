@@ -87,8 +87,8 @@ class Gem(PackageDirectory, kind="gem"):
 
     async def versions_of(self, name: str) -> Sequence[str]:
         """The versions that the registry has, the newest first. Raises ResourceError."""
-        said = await self.call("list", "--remote", "--all", "--exact", *self._sources, name)
-        for found in _LISTED.finditer(said):
+        output = await self.call("list", "--remote", "--all", "--exact", *self._sources, name)
+        for found in _LISTED.finditer(output):
             if found["name"] == name:
                 return [each.split()[0] for each in found["versions"].split(", ") if each]
         return ()

@@ -100,10 +100,10 @@ class Git(Resource[GitState], kind="git"):
         if self.ensure == "absent":
             yield PathWatch(self.name)
             return
-        heard = self._observer.heard
-        yield PathWatch(self.name, heard, without=frozenset((".git",)))
+        changed_paths = self._observer.changed_paths
+        yield PathWatch(self.name, changed_paths, without=frozenset((".git",)))
         yield from (PathWatch(f"{self.name}/.git/{name}") for name in _WATCHED)
-        yield PathWatch(f"{self.name}/.git/refs/heads", heard)
+        yield PathWatch(f"{self.name}/.git/refs/heads", changed_paths)
         if self.revision is None or not is_commit(self.revision):
             yield TimerWatch(self.interval)
 
@@ -167,10 +167,10 @@ class Git(Resource[GitState], kind="git"):
     async def _names_on_the_server(self, source: str) -> list[str]:
         """The names of the files in the commit ``source``, fetched into a directory that is removed at once."""
         git = self._desired.git
-        who = await git.identity()
+        identity = await git.identity()
         with tempfile.TemporaryDirectory(prefix="reactor-") as scratch:
-            if who is not None:
-                os.chown(scratch, who.uid, who.gid)
+            if identity is not None:
+                os.chown(scratch, identity.uid, identity.gid)
             await git.must(scratch, "init", "--quiet", "--bare", "--template=")
             await git.must(scratch, "fetch", "--quiet", "--depth=1", "--", self._desired.url, source)
             return await git.lines(scratch, "ls-tree", "-r", "--name-only", "FETCH_HEAD")

@@ -24,28 +24,28 @@ class Observer:
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self.remote = Remote(desired)
-        self.heard = ChangedPaths()
+        self.changed_paths = ChangedPaths()
         self._last: tuple[Looked, GitState] | None = None
         self._tracked: frozenset[str] | None = None
         self._origin: tuple[Stamp | None, str | None] | None = None
 
     async def observe(self) -> GitState:
         """The state. Raises ResourceError, also when git must not run there, and when the server can't be asked."""
-        paths = self.heard.take()
+        paths = self.changed_paths.take()
         try:
             return await self._observe(paths)
         except BaseException:
-            self.heard.lose()
+            self.changed_paths.lose()
             self._last = None
             raise
 
     async def _observe(self, paths: Collection[str] | None) -> GitState:
         desired = self.desired
         await fragile_mounts().ask(desired.path)
-        who = await desired.git.identity()
+        identity = await desired.git.identity()
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
-            looked = look(desired.path, os.geteuid() if who is None else who.uid, branch)
+            looked = look(desired.path, os.geteuid() if identity is None else identity.uid, branch)
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None
         if not is_here:

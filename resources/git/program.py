@@ -28,7 +28,7 @@ _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _NO_ANSWER = "fatal: Could not read from remote repository."
 """What git says last when ssh has failed, which says more."""
-_WHO = {
+_AUTHOR = {
     f"GIT_{role}_{key}": value
     for role in ("AUTHOR", "COMMITTER")
     for key, value in (("NAME", "reactor"), ("EMAIL", "reactor@localhost"))
@@ -37,7 +37,7 @@ _WHO = {
 _HINTS = (
     ("Host key verification failed", "write known_hosts or accept_new_host: true, or add the host to /etc/ssh/ssh_known_hosts"),
     ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
-    ("could not read Username", "the server wants credentials: write them in the url, from secret data"),
+    ("could not read Username", "the server requires credentials: write them in the url, from secret data"),
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     ("index.lock", "another git is at work there, or was killed: if none runs, remove that file"),
@@ -62,7 +62,7 @@ class Access:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_SSH_COMMAND": self._ssh,
             "GIT_SSH_VARIANT": "ssh",
-            **_WHO,
+            **_AUTHOR,
         }
         if self.credentials is not None:
             word = base64.b64encode(":".join(self.credentials).encode()).decode()
@@ -96,34 +96,34 @@ class Program:
         """The user that git runs as; None for our own. Raises ResourceError when that user does not exist."""
         return None if self.user is None else await identity_of(self.user, None)
 
-    async def ask(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> Completed:
-        """Run git in the directory ``cwd``. ``tell`` gets each line of its output.
+    async def ask(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> Completed:
+        """Run git in the directory ``cwd``. ``on_line`` gets each line of its output.
 
         Raises ResourceError when it can't be started, or takes too long.
         """
-        who = await self.identity()
+        identity = await self.identity()
         environment = {
             **ENVIRONMENT,
-            **({"HOME": _our_home()} if who is None else who.environment),
+            **({"HOME": _our_home()} if identity is None else identity.environment),
             **self.access.environment,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(cwd),
         }
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = ("git", "--no-optional-locks", *settings, *arguments)
         try:
-            return await run(Command(words, cwd, environment, self.timeout, identity=who), tell)
+            return await run(Command(words, cwd, environment, self.timeout, identity=identity), on_line)
         except ResourceError as error:
             if error.missing is not None and error.missing.endswith("/git"):
                 hint = "declare package#git, and let this require it"
                 raise ResourceError("git is not installed", hint, missing=error.missing) from error
             raise
 
-    async def must(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> str:
+    async def must(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> str:
         """Run git, which must succeed, in the directory ``cwd``. Returns its output without the last newline.
 
         Raises ResourceError with its reason, and a hint where the reason is known.
         """
-        done = await self.ask(cwd, *arguments, tell=tell)
+        done = await self.ask(cwd, *arguments, on_line=on_line)
         if done.exit_code != 0:
             hint = next((hint for text, hint in _HINTS if text in done.stderr), None)
             raise ResourceError(f"git {arguments[0]} failed{_reason(done)}", hint)
@@ -131,9 +131,9 @@ class Program:
 
     async def lines(self, cwd: str, *arguments: str) -> list[str]:
         """The lines that git writes, however many; it must succeed. Of very many, those of its errors are among them."""
-        told: list[str] = []
-        output = await self.must(cwd, *arguments, tell=told.append)
-        return told if len(output) >= _LONG else output.splitlines()
+        lines: list[str] = []
+        output = await self.must(cwd, *arguments, on_line=lines.append)
+        return lines if len(output) >= _LONG else output.splitlines()
 
 
 def _reason(done: Completed) -> str:

@@ -1,4 +1,4 @@
-"""Asks the server which commit a branch or tag is at."""
+"""Queries the server for the commit that a branch or tag is at."""
 
 from __future__ import annotations
 

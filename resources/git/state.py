@@ -62,7 +62,7 @@ class GitState(NamedTuple):
     deleted: tuple[str, ...] = ()
     """Tracked files that are missing in the work tree."""
     untracked: tuple[str, ...] = ()
-    """Other files, without the ignored ones. Only observed if the checkout is to be removed."""
+    """Other files, without the ignored ones. Only observed if the checkout will be removed."""
     has_local_commits: bool = False
     """Whether there are commits here that came from no server. Only observed if HEAD would be moved."""
     modules_differ: bool = False

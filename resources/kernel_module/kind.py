@@ -80,7 +80,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
             words = "options are only valid with 'ensure: present'"
             yield PropertyProblem(("options",), words, "remove them")
         if self.ensure == "present" and self.blacklist:
-            words = "a module that is to be loaded can't be forbidden"
+            words = "a module can't be both loaded and forbidden"
             yield PropertyProblem(("blacklist",), words, "remove blacklist, or write ensure: absent")
 
     def watches(self) -> Iterable[Watch]:

@@ -82,8 +82,8 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
 
     def claims(self) -> Iterable[Claim]:
         """The keyboard: a host has only one."""
-        said = {"layout": self._layout, "variant": self.variant, "model": self.model}
-        yield Claim("system", "keyboard", said | {"options": self.options, "keymap": self.keymap})
+        declared = {"layout": self._layout, "variant": self.variant, "model": self.model}
+        yield Claim("system", "keyboard", declared | {"options": self.options, "keymap": self.keymap})
 
     async def observe(self) -> KeyboardState:
         """The variables that differ. Raises ResourceError when a file can't be read."""
@@ -105,8 +105,8 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
         """One step for each file that differs."""
         steps = []
         for path, wanted in state.wrong.items():
-            said = ", ".join(f"{name} to {value or 'nothing'}" for name, value in wanted.items())
-            words = f"set {said} in {path}"
+            settings = ", ".join(f"{name} to {value or 'nothing'}" for name, value in wanted.items())
+            words = f"set {settings} in {path}"
             change = partial(with_values, wanted=wanted)
             run, diff = partial(textfile.edit, path, change), partial(textfile.diff, path, change)
             steps.append(Action(f"Would have {words}", words, run, diff, is_proof=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ from reactor import (
 )
 from reactor.resources import textfile
 from reactor.resources.assignments import values, with_values
-from reactor.resources.locale import generated
+from reactor.resources.locale import generated, running_systemd
 from reactor.resources.locale.installed import (
     ARCHIVE,
     BUILT_IN,
@@ -159,9 +159,12 @@ class Locale(Resource[LocaleState], kind="locale"):
             run = partial(generated.make if present else generated.remove, self.name)
             steps.append(Action(f"Would have {words}", words, run, reads_back=True))
         if state.wrong:
-            said = ", ".join(f"{name} to {value}" for name, value in state.wrong.items())
+            settings = ", ".join(f"{name} to {value}" for name, value in state.wrong.items())
             path = _default_file()
-            steps.append(_edit(f"set {said} in {path}", path, partial(with_values, wanted=state.wrong)))
+            change = partial(with_values, wanted=state.wrong)
+            steps.append(
+                _edit(f"set {settings} in {path}", path, change, partial(self._set_default, path, change))
+            )
         return tuple(steps)
 
     async def preflight(self, state: LocaleState) -> None:
@@ -175,6 +178,10 @@ class Locale(Resource[LocaleState], kind="locale"):
             textfile.refuse_unwritable(ARCHIVE)
             await generated.require_program()
 
+    async def _set_default(self, path: str, change: textfile.Change) -> None:
+        await textfile.edit(path, change)
+        await running_systemd.tell(self._wanted)
+
     @property
     def _is_built_in(self) -> bool:
         return self.name in BUILT_IN
@@ -184,8 +191,10 @@ class Locale(Resource[LocaleState], kind="locale"):
         return {"LANG": self.name, **(self.variables or {})}
 
 
-def _edit(words: str, path: str, change: textfile.Change) -> Action:
-    run, diff = partial(textfile.edit, path, change), partial(textfile.diff, path, change)
+def _edit(
+    words: str, path: str, change: textfile.Change, run: Callable[[], Awaitable[None]] | None = None
+) -> Action:
+    run, diff = run or partial(textfile.edit, path, change), partial(textfile.diff, path, change)
     return Action(f"Would have {words}", words, run, diff, is_proof=True)
 
 

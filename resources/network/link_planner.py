@@ -33,7 +33,7 @@ def plan_link(wanted: LinkProperties, state: LinkState | None) -> Plan:
         _refuse_to_cut_off(wanted, state, f"take down {wanted.interface}")
     elif _goes_down_first(state, names):
         _refuse_to_cut_off(
-            wanted, state, f"take down {wanted.interface}, as {wanted.master} asks of a member"
+            wanted, state, f"take down {wanted.interface}, as {wanted.master} requires of a member"
         )
     elif state.losses.default:
         _refuse_to_cut_off(wanted, state, f"set mtu {wanted.mtu} on {wanted.interface}, which leaves no IPv6")

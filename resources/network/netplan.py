@@ -54,7 +54,7 @@ def route_file(link: str, way: Way, *, present: bool) -> BootFile:
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:
-    """The file of a link. With a ``parent`` or a ``master``, it names these too, as netplan wants."""
+    """The file of a link. With a ``parent`` or a ``master``, it names these too, as netplan requires."""
     if wanted.ensure == "absent":
         yield _file(wanted.interface, "", None)
         return

@@ -111,6 +111,6 @@ def _text(sections: Iterable[Section]) -> str:
     """The content of a file. Keys without a value are left out, and sections without keys."""
     parts = [f"{HEADER}\n"]
     for title, keys in sections:
-        if said := [f"{key}={value}\n" for key, value in keys.items() if value is not None]:
-            parts.append("".join([f"[{title}]\n", *said]))
+        if lines := [f"{key}={value}\n" for key, value in keys.items() if value is not None]:
+            parts.append("".join([f"[{title}]\n", *lines]))
     return "\n".join(parts)

@@ -113,10 +113,10 @@ class Npm(PackageDirectory, kind="npm"):
         return settings if self.registry is None else {**settings, "npm_config_registry": self.registry}
 
 
-def _object_in(said: str) -> dict[str, Any]:
+def _object_in(output: str) -> dict[str, Any]:
     """The object of JSON that npm wrote; an empty one if there is none."""
     try:
-        document = json.loads(said)
+        document = json.loads(output)
     except ValueError:
         document = None
     return document if isinstance(document, dict) else {}

@@ -41,8 +41,8 @@ def beginning(companions: Sequence[str], *, would: bool) -> str:
     """The beginning of that part of a sentence, for a package that is changed together with ``companions``."""
     if not companions:
         return "would also have" if would else "also"
-    who = companions[0] if len(companions) == 1 else f"{len(companions)} other packages"
-    return f"one transaction with {who} {'would also have' if would else 'also'}"
+    others = companions[0] if len(companions) == 1 else f"{len(companions)} other packages"
+    return f"one transaction with {others} {'would also have' if would else 'also'}"
 
 
 def others_between(before: Versions, after: Versions, asked: Collection[str], compare: Compare) -> Others:

@@ -1,4 +1,4 @@
-"""Changes several parts in one document, in an order that does not depend on who comes first."""
+"""Changes several parts in one document, in an order that does not depend on which comes first."""
 
 from __future__ import annotations
 

@@ -224,11 +224,11 @@ class Part(Resource[PartState]):
             return False
         document, token = found.document, found.document.token
         for each in members:
-            known = each.__dict__.get("_known")
-            if known is None or known[0] is not token:
+            known = each.__dict__
+            if "_known" not in known or known["_known"][0] is not token:
                 if each.change(document) is not None:
                     return False
-                each.__dict__["_known"] = (token, _AS_DESIRED)
+                known["_known"] = (token, _AS_DESIRED)
         return True
 
     @classmethod

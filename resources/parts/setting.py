@@ -7,10 +7,16 @@ from typing import Any, get_args
 
 from reactor import PropertyProblem
 from reactor.resources.parts.document import Document, Edit
-from reactor.resources.parts.format_names import TYPED, Format, format_of
 from reactor.resources.parts.line import OneLine
 from reactor.resources.parts.part import Part
-from reactor.resources.parts.setting_values import text_of, text_problem, typed_problem
+from reactor.resources.parts.setting_formats import (
+    TYPED,
+    Format,
+    format_of,
+    text_of,
+    text_problem,
+    typed_problem,
+)
 from reactor.resources.parts.values import MISSING, MOST_LEVELS, levels, plain
 
 

@@ -85,7 +85,7 @@ def look_now(path: str) -> Found | None:
     now = time.time_ns()
     with ErrorContext(f"read {path}"), _opened(path) as (fd, status, real):
         data = read_now(fd, status)
-    return None if data is None else _remember(path, bytes(data), real, status, now)
+    return None if data is None else _cache(path, bytes(data), real, status, now)
 
 
 def _unchanged(path: str) -> Found | None:
@@ -113,10 +113,10 @@ async def look_again(path: str) -> Found:
                 words = f"{path} is a symlink that leads nowhere"
                 raise ResourceError(words, "name the file, or remove the symlink") from None
             return Found(Document(), path, None)
-    return _remember(path, data, real, status, now)
+    return _cache(path, data, real, status, now)
 
 
-def _remember(path: str, data: bytes, real: str, status: os.stat_result, now: int) -> Found:
+def _cache(path: str, data: bytes, real: str, status: os.stat_result, now: int) -> Found:
     """The file that was read, for the next look; the former object if nothing has changed."""
     stamp = stamp_of(status)
     attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))

@@ -9,7 +9,7 @@ from reactor import ResourceError
 from reactor.resources.parts.document import Document
 
 MISSING: Final = object()
-"""There is no such key; or, as a wanted value, the key is to be removed."""
+"""There is no such key; or, as a desired value, the key must be removed."""
 _LARGEST = 1 << 20
 MOST_LEVELS = 100
 """How deep values may be in each other."""

@@ -82,11 +82,11 @@ class Installer:
             raise ResourceError(f"{what} failed{_reason(done)}", hint)
 
     async def _command(self, arguments: Sequence[str]) -> Command:
-        who = await self.identity()
-        variables = {"HOME": _our_home()} if who is None else who.environment
+        identity = await self.identity()
+        variables = {"HOME": _our_home()} if identity is None else identity.environment
         settings = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", **self.settings}
         environment = {**ENVIRONMENT, **variables, **settings}
-        return Command(arguments, "/", environment, self.timeout, identity=who)
+        return Command(arguments, "/", environment, self.timeout, identity=identity)
 
 
 def _our_home() -> str:

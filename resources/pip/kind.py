@@ -26,12 +26,13 @@ from reactor import (
     fragile_mounts,
     register_url_secrets,
 )
-from reactor.hostfs import ErrorContext, Parent, accounts_of, read_record
+from reactor.hostfs import ErrorContext, accounts_of, read_record
 from reactor.resources import textfile
 from reactor.resources.file.property_types import Account
 from reactor.resources.pip.environment import Environment, Found, read_environment
 from reactor.resources.pip.installer import Installer
 from reactor.resources.pip.requirements import Listed, PackageSpec, missing, name_of, read_requirements
+from reactor.resources.trusted_directory import refuse_fixed, refuse_unremovable, refuse_unwritable
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -110,7 +111,7 @@ class Pip(Resource[PipState], kind="pip"):
             yield PathWatch(f"{self.name}/{name}")
         for python in self._pythons():
             path = f"{self.name}/lib/{python}/site-packages"
-            yield PathWatch(path, self._heard, without=_ALL)
+            yield PathWatch(path, self._changed_paths, without=_ALL)
         if self.requirements is not None:
             yield PathWatch(self.requirements, is_input=True)
 
@@ -139,10 +140,10 @@ class Pip(Resource[PipState], kind="pip"):
     async def observe(self) -> PipState:
         """The environment and the file of requirements. No Python is started. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
-        who = await self._installer.identity()
-        self._heard.take()
+        identity = await self._installer.identity()
+        self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
-            environment = read_environment(self.name, os.geteuid() if who is None else who.uid)
+            environment = read_environment(self.name, os.geteuid() if identity is None else identity.uid)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)
@@ -183,12 +184,16 @@ class Pip(Resource[PipState], kind="pip"):
     async def preflight(self, state: PipState) -> None:
         """Check that the environment can be made, or that pip finds the packages that are missing in it."""
         if self.ensure == "absent":
+            with ErrorContext(f"remove {self.name}"):
+                await refuse_unremovable(self.name)
             return
         if state.environment.found is not Found.ENVIRONMENT:
-            with ErrorContext(f"write {self.name}"), Parent(self.name):
-                pass
+            with ErrorContext(f"write {self.name}"):
+                refuse_unwritable(self.name)
             await self._installer.refuse_unmakeable()
             return
+        with ErrorContext(f"write {self.name}"):
+            refuse_fixed(f"{self.name}/lib/{state.environment.python}/site-packages")
         specs, file = self._missing(state)
         if specs or file is not None:
             await self._installer.refuse_unavailable(specs, file)
@@ -211,7 +216,7 @@ class Pip(Resource[PipState], kind="pip"):
     def __copy__(self) -> Self:
         """Copy the properties only."""
         copied = super().__copy__()
-        for derived in ("_installer", "_heard"):
+        for derived in ("_installer", "_changed_paths"):
             copied.__dict__.pop(derived, None)
         return copied
 
@@ -240,7 +245,7 @@ class Pip(Resource[PipState], kind="pip"):
         return {name for name in real if name.startswith("python3.")}
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property

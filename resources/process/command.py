@@ -82,8 +82,8 @@ class _Child(NamedTuple):
     stderr: FileIO
 
 
-async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
-    """Run ``command`` to its end. ``tell`` gets each line of its output as it is written.
+async def run(command: Command, on_line: Callable[[str], None] | None = None) -> Completed:
+    """Run ``command`` to its end. ``on_line`` gets each line of its output as it is written.
 
     Without an input, the command reads from /dev/null. The run ends when the started process ends; its background
     processes are not awaited. At a timeout or a cancellation, the whole process group is killed.
@@ -91,7 +91,7 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
     began = trio.current_time()
-    stdout, stderr = Output(tell), Output(tell)
+    stdout, stderr = Output(on_line), Output(on_line)
     with _start(command, await _program_of(command)) as child:
         async with trio.open_nursery() as nursery:
             read, grace = (follow, 0.0) if command.is_protected else (_pump, _DRAIN_GRACE)
@@ -158,7 +158,7 @@ def _spawn(command: Command, program: str, outputs: Sequence[FileIO]) -> subproc
 
 def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
-    who = command.identity
+    identity = command.identity
     try:
         return subprocess.Popen(
             command.arguments,
@@ -170,16 +170,16 @@ def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO
             stderr=outputs[1],
             bufsize=0,
             pass_fds=command.inherited,
-            user=None if who is None else who.uid,
-            group=None if who is None else who.gid,
-            extra_groups=None if who is None else who.groups,
+            user=None if identity is None else identity.uid,
+            group=None if identity is None else identity.gid,
+            extra_groups=None if identity is None else identity.groups,
             umask=command.umask,
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
         )
     except OSError as error:
         if error.filename == cwd != program:
             raise explain_directory(error, command.cwd) from error
-        raise explain_start(error, program, who) from error
+        raise explain_start(error, program, identity) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)

@@ -47,15 +47,15 @@ async def find_program(program: str, cwd: str, search: str) -> str:
     )
 
 
-def refuse_unstartable(program: str, who: Identity | None) -> None:
+def refuse_unstartable(program: str, identity: Identity | None) -> None:
     """Raise ResourceError when ``program`` or the interpreter of the script is missing, or may not be executed."""
     if not os.path.exists(program):
-        raise explain_start(FileNotFoundError(), program, who)
+        raise explain_start(FileNotFoundError(), program, identity)
     if not _is_program(Path(program)):
-        raise _explain_refusal(program, who)
+        raise _explain_refusal(program, identity)
     interpreter = _interpreter_of(program)
     if interpreter is not None and not os.path.exists(interpreter):
-        raise explain_start(FileNotFoundError(), program, who)
+        raise explain_start(FileNotFoundError(), program, identity)
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _is_program(path: Path) -> bool:
     return os.access(path, os.X_OK) and path.is_file()
 
 
-def explain_start(error: OSError, program: str, who: Identity | None) -> ResourceError:
+def explain_start(error: OSError, program: str, identity: Identity | None) -> ResourceError:
     """The error for a program that could not be started, with the path that caused it."""
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
@@ -101,7 +101,7 @@ def explain_start(error: OSError, program: str, who: Identity | None) -> Resourc
     if isinstance(error, FileNotFoundError):
         return ResourceError(f"the interpreter named in the first line of {program} does not exist")
     if isinstance(error, PermissionError):
-        return _explain_refusal(program, who)
+        return _explain_refusal(program, identity)
     if error.errno == errno.ENOEXEC:
         return ResourceError(
             f"{program} is neither a program nor a script that names its interpreter",
@@ -110,7 +110,7 @@ def explain_start(error: OSError, program: str, who: Identity | None) -> Resourc
     return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
 
 
-def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
+def _explain_refusal(program: str, identity: Identity | None) -> ResourceError:
     """The error for a file that the kernel refuses to execute."""
     if os.path.isdir(program):
         return ResourceError(f"{program} is a directory", "name a program in it")
@@ -118,9 +118,9 @@ def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
         return ResourceError(
             f"{program} is on a file system that is mounted noexec", "keep programs elsewhere"
         )
-    if os.access(program, os.X_OK) and who is not None:
+    if os.access(program, os.X_OK) and identity is not None:
         hint = "let this user enter every directory of the path, and execute what is there: see namei -l"
-        return ResourceError(f"{who.name} may not execute {program}", hint)
+        return ResourceError(f"{identity.name} may not execute {program}", hint)
     if os.access(program, os.X_OK):
         return ResourceError(f"the interpreter named in the first line of {program} is not executable")
     return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")

@@ -21,7 +21,7 @@ from reactor.resources.scaffold.files import PERMISSIONS
 from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import VerifiedFiles
 
-_CROWD = 1000
+_MANY = 1000
 """A number of other files, besides those of the scaffold; iterating over this many takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
@@ -74,8 +74,8 @@ class TargetTree:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are so many other files that a check of only a few files takes long, too."""
-        return len(self._others) > _CROWD
+        """Whether there are too many other files: then a check of only a few files takes long, too."""
+        return len(self._others) > _MANY
 
     def compare_only(
         self, paths: Iterable[str], files: Mapping[str, str], desired: Desired

@@ -75,5 +75,5 @@ def _refuse_mask(unit: str, scope: Scope) -> None:
 
 
 def _only_by_others(unit: str, done: str) -> ResourceError:
-    hint = "manage the unit that pulls it in, such as a target that wants it"
+    hint = "manage the unit that pulls it in, such as a target with Wants="
     return ResourceError(f"{unit} can't be {done} by itself: its unit file refuses it", hint)

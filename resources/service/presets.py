@@ -1,4 +1,4 @@
-"""Reads presets: whether the distribution or the administrator wants a unit enabled; systemd.preset(5)."""
+"""Reads presets: whether the distribution or the administrator enables a unit; systemd.preset(5)."""
 
 from __future__ import annotations
 

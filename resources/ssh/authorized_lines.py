@@ -68,7 +68,7 @@ def places_of(lines: Sequence[bytes], key: PublicKey) -> list[int]:
     return [at for at, each in found if each is not None and each.key.identity == key.identity]
 
 
-def strangers(lines: Sequence[bytes], owned: Collection[str]) -> list[int]:
+def unmanaged_lines(lines: Sequence[bytes], owned: Collection[str]) -> list[int]:
     """The numbers of the lines with a key whose `key_id` is not in ``owned``."""
     found = ((at, parse_line(line)) for at, line in enumerate(lines))
     return [at for at, each in found if each is not None and key_id(each.key) not in owned]
@@ -103,13 +103,13 @@ class DesiredKey(NamedTuple):
             words += ["removed the repetition of the key"]
         if self.is_present and (found := self.found(lines)) is not None:
             words += self._differences(found)
-        if others := self._strangers(lines):
+        if others := self._unmanaged(lines):
             words += [f"removed {len(others)} other key{'s' if len(others) > 1 else ''}"]
         return words
 
     def apply(self, lines: Sequence[bytes]) -> list[bytes]:
         """The desired lines."""
-        if others := self._strangers(lines):
+        if others := self._unmanaged(lines):
             lines = without(lines, others)
         places = places_of(lines, self.key)
         if not self.is_present:
@@ -119,8 +119,8 @@ class DesiredKey(NamedTuple):
             return without(lines, places[1:])
         return replaced(lines, places, self._line(found))
 
-    def _strangers(self, lines: Sequence[bytes]) -> list[int]:
-        return [] if self.owned is None else strangers(lines, self.owned)
+    def _unmanaged(self, lines: Sequence[bytes]) -> list[int]:
+        return [] if self.owned is None else unmanaged_lines(lines, self.owned)
 
     def _differences(self, found: KeyLine) -> list[str]:
         words = ["changed the options of the key"] if found.options != self.options else []

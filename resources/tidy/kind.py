@@ -94,17 +94,17 @@ class Tidy(Resource[Found], kind="tidy"):
 
     def watches(self) -> Iterable[Watch]:
         """The directory with everything in it, and the moment at which the next file is too old."""
-        yield PathWatch(self.name, self._heard)
+        yield PathWatch(self.name, self._changed_paths)
         yield AlarmWatch(self._alarm)
 
     async def observe(self) -> Found:
         """The files that are due. Raises ResourceError when the directory can't be read."""
         touched, self._removed = self._removed, None
-        paths = self._heard.take() if touched is None else touched
+        paths = self._changed_paths.take() if touched is None else touched
         try:
             found = await self._sweep.look(paths)
         except BaseException:
-            self._heard.lose()
+            self._changed_paths.lose()
             raise
         wait = found.next_at - time.time()
         self._alarm.set(math.inf if wait == math.inf else trio.current_time() + max(0.0, wait) + _LATER)
@@ -152,7 +152,7 @@ class Tidy(Resource[Found], kind="tidy"):
     _removed: frozenset[str] | None = None
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property

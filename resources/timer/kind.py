@@ -24,31 +24,18 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.hostfs import (
-    Attributes,
-    Inline,
-    accounts,
-    accounts_of,
-    content_diff,
-    remove_path,
-    set_attributes,
-    write_file,
-)
+from reactor.hostfs import Inline, accounts, accounts_of, remove_path, write_file
 from reactor.resources import shared_lines
 from reactor.resources.accounts.property_types import AccountName
-from reactor.resources.process import perform, split_words
-from reactor.resources.service import Service
+from reactor.resources.process import split_words
+from reactor.resources.service import Service, own_unit_files
 from reactor.resources.service.kind import ALLOWED, name_problem
 from reactor.resources.service.state import UnitState
-from reactor.resources.service.systemd import Systemd
-from reactor.resources.service.unit_files import unit_files_of
 from reactor.resources.shared_lines import Found
 from reactor.resources.timer import calendar
 from reactor.resources.timer.unit_text import Task, Times, service_text, timer_text
-from reactor.watchers.dbus import Scope
 
 _DIRECTORY = "/etc/systemd/system"
-_WANTED = Attributes(0, 0, 0o644)
 _PROGRAM = re.compile(r"/\S.*|[A-Za-z0-9_][^/]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -63,8 +50,8 @@ def _check_command(text: str) -> str:
 
 
 def _check_line(text: str) -> str:
-    if not text.strip() or not text.isprintable():
-        raise ValueError("this is one line of text")
+    if not text.strip() or not text.isprintable() or text.endswith("\\"):
+        raise ValueError("this is one line of text, without a backslash at its end")
     return text
 
 
@@ -189,7 +176,8 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         elsewhere.
         """
         if self.ensure == "present":
-            self._refuse_foreign()
+            for path in self._paths:
+                own_unit_files.refuse_foreign(os.path.basename(path), _DIRECTORY)
             if self.user is not None and accounts.known(self.user, "root") is None:
                 await accounts.look_up(self.user, "root")
         service, timer = map(self._find, self._paths)
@@ -263,35 +251,19 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
             )
         return None
 
-    def _refuse_foreign(self) -> None:
-        """Raise ResourceError if our files would replace a unit of a package."""
-        for path in self._paths:
-            unit = os.path.basename(path)
-            ours = os.path.realpath(_DIRECTORY)
-            others = [file for file in unit_files_of(unit, Scope.SYSTEM) if os.path.dirname(file) != ours]
-            if others:
-                words = f"there is a unit {unit} already: {others[0]}"
-                raise ResourceError(words, "choose another name, or write a drop-in for that unit as a file")
-
     def _write(self, found: tuple[Found | None, ...]) -> Iterable[Action]:
         for path, text, file in zip(self._paths, self._texts, found, strict=True):
-            if file is None or file.data != text.encode() or file.path != path:
-                words = f"{'created' if file is None else 'changed'} {path}"
-                diff = partial(content_diff, path, Inline(text), ())
-                yield _step(words, partial(self._store, path, text), diff)
-            elif file.attributes != _WANTED:
-                run = partial(set_attributes, path, _WANTED)
-                yield _step(f"set owner root and mode 0644 of {path}", run)
+            yield from own_unit_files.steps_of(path, text, file, partial(self._store, path, text))
 
     async def _store(self, path: str, text: str) -> None:
         await calendar.refuse_misread(self.on_calendar)
-        await write_file(path, Inline(text), _WANTED)
+        await write_file(path, Inline(text), own_unit_files.ATTRIBUTES)
 
     def _activate(self, unit: UnitState) -> Plan:
         """Let systemd read the files, and turn the timer on, as far as it is not."""
         words = [] if unit.is_running else ["started the timer"]
         words += [] if unit.for_good else ["enabled it"]
-        return (_step(" and ".join(words) or "had systemd read them", self._turn_on),)
+        return (own_unit_files.step(" and ".join(words) or "had systemd read them", self._turn_on),)
 
     async def _turn_on(self) -> None:
         await self._read_again()
@@ -299,21 +271,8 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
             await action.make()
 
     async def _read_again(self) -> None:
-        """Let systemd read the unit files, if it has not.
-
-        It may remember a unit that failed and whose file was then removed: it calls that one neither stale nor loaded.
-        """
-
-        async def reread(systemd: Systemd) -> bool:
-            for path in self._paths:
-                await systemd.reread(os.path.basename(path))
-            units = [
-                await systemd.state(os.path.basename(path), "stopped", files=False) for path in self._paths
-            ]
-            return all(unit.load == "loaded" for unit in units)
-
-        if not await self._unit.with_systemd(reread) and self.ensure == "present":
-            await perform("systemctl", "daemon-reload")
+        units = list(map(os.path.basename, self._paths))
+        await own_unit_files.let_systemd_read(self._unit, units, must_load=self.ensure == "present")
 
     def _stop(self, unit: UnitState) -> Plan:
         if not unit.is_there:
@@ -323,13 +282,9 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
     def _remove(self, found: tuple[Found | None, ...]) -> Iterable[Action]:
         there = [path for path, file in zip(self._paths, found, strict=True) if file is not None]
         if there:
-            yield _step(f"removed {' and '.join(there)}", partial(self._unlink, there))
+            yield own_unit_files.step(f"removed {' and '.join(there)}", partial(self._unlink, there))
 
     async def _unlink(self, paths: list[str]) -> None:
         for path in paths:
             await remove_path(path, recursive=False)
         await self._read_again()
-
-
-def _step(words: str, run: Any, diff: Any = None) -> Action:
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+from reactor.resources.service.unit_syntax import plain, quoted, span, unit_file
 
 
 class Task(NamedTuple):
@@ -30,7 +30,7 @@ class Times(NamedTuple):
 
 def service_text(task: Task) -> str:
     """The service unit."""
-    return _file(("Unit", [f"Description={_plain(task.description)}"]), ("Service", _service(task)))
+    return unit_file(("Unit", [f"Description={plain(task.description)}"]), ("Service", _service(task)))
 
 
 def _service(task: Task) -> Iterator[str]:
@@ -38,44 +38,26 @@ def _service(task: Task) -> Iterator[str]:
     if task.user is not None:
         yield f"User={task.user}"
     if task.cwd is not None:
-        yield f"WorkingDirectory={_plain(task.cwd)}"
+        yield f"WorkingDirectory={plain(task.cwd)}"
     for name, value in task.environment.items():
-        yield f"Environment={_quoted(f'{name}={value}')}"
-    yield f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in task.words)}"
+        yield f"Environment={quoted(f'{name}={value}')}"
+    yield f"ExecStart={' '.join(quoted(word).replace('$', '$$') for word in task.words)}"
 
 
 def timer_text(description: str, times: Times) -> str:
     """The timer unit."""
-    unit = [f"Description={_plain(description)}"]
-    return _file(("Unit", unit), ("Timer", _timer(times)), ("Install", ["WantedBy=timers.target"]))
+    unit = [f"Description={plain(description)}"]
+    return unit_file(("Unit", unit), ("Timer", _timer(times)), ("Install", ["WantedBy=timers.target"]))
 
 
 def _timer(times: Times) -> Iterator[str]:
     for event in times.calendar:
         yield f"OnCalendar={event}"
     if times.after_boot is not None:
-        yield f"OnBootSec={_span(times.after_boot)}"
+        yield f"OnBootSec={span(times.after_boot)}"
     if times.every is not None:
-        yield f"OnUnitActiveSec={_span(times.every)}"
+        yield f"OnUnitActiveSec={span(times.every)}"
     if times.persistent:
         yield "Persistent=true"
     if times.random_delay:
-        yield f"RandomizedDelaySec={_span(times.random_delay)}"
-
-
-def _file(*sections: tuple[str, Iterable[str]]) -> str:
-    blocks = ("".join((f"[{name}]\n", *(f"{line}\n" for line in lines))) for name, lines in sections)
-    return _HEADER + "\n".join(blocks)
-
-
-def _plain(text: str) -> str:
-    return text.replace("%", "%%")
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\t", "\\t")
-    return f'"{escaped}"'
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f}s" if seconds == int(seconds) else f"{seconds * 1000:.0f}ms"
+        yield f"RandomizedDelaySec={span(times.random_delay)}"

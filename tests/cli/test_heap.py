@@ -1,9 +1,17 @@
 """The heap of a run that lasts."""
 
+import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from processes_of_cli import finish, spawned, wait_until
+
+KERNEL = tuple(int(number) for number in os.uname().release.split(".")[:2])
+SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 COUNT = """
 import threading
@@ -31,3 +39,46 @@ def test_threads_have_arenas_only_where_the_heap_is_not_shared(call, has_arenas)
     words = [sys.executable, "-c", COUNT.format(call=call)]
     counted = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert (int(counted) > 0) is has_arenas
+
+
+def in_huge_pages(pid):
+    """How much of the memory of a process is in huge pages, in kB."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages:"))
+
+
+@pytest.mark.skipif(
+    not SETTING.exists() or "[never]" in SETTING.read_text() or KERNEL < (6, 1),
+    reason="this kernel has no huge pages on request, or has them switched off",
+)
+def test_a_run_that_has_converged_moves_its_heap_into_huge_pages(tmp_path):
+    (tmp_path / "site.yaml").write_text("resources: []\n")
+    with spawned("run", "--format", "json", tmp_path / "site.yaml", cwd=tmp_path) as process:
+        while json.loads(process.stdout.readline())["event"] != "converged":
+            pass
+        wait_until(lambda: in_huge_pages(process.pid) >= 4096)
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+
+
+COLLAPSED = """
+import trio
+from pathlib import Path
+from reactor.cli.running.heap import use_huge_pages
+
+def resident():
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+
+kept = [{number: str(number)} for number in range(100_000)]
+before = resident()
+trio.run(use_huge_pages)
+print(before, resident())
+"""
+
+
+def test_huge_pages_take_hardly_more_memory():
+    words = [sys.executable, "-c", COLLAPSED]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    before, after = map(int, printed.split())
+    assert after < 1.1 * before

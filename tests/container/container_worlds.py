@@ -121,10 +121,17 @@ class World:
         )
         self.ask("POST", f"/images/create?{query}", packed.getvalue(), "application/x-tar")
 
+    def network(self, name):
+        """The network; None if there is none."""
+        return self.ask("GET", f"/networks/{name}")
+
     def remove_all(self):
-        """Remove all containers."""
+        """Remove all containers, and all networks that were made."""
         for each in self.ask("GET", "/containers/json?all=true"):
             self.ask("DELETE", f"/containers/{each['Id']}?force=true")
+        for each in self.ask("GET", "/networks"):
+            if each["Name"] not in ("bridge", "host", "none", "podman"):
+                self.ask("DELETE", f"/networks/{each['Name']}")
 
 
 @contextmanager

@@ -19,18 +19,6 @@ from reactor.testing.story import converge_once, running
 ONE, TWO = "localhost/wait:1", "localhost/wait:2"
 
 
-@pytest.fixture(scope="module", params=chosen_runtimes())
-def served(request):
-    with world(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def daemon(served):
-    yield served
-    served.remove_all()
-
-
 @pytest.fixture
 def make(daemon):
     def make(**properties):

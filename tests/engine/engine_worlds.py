@@ -3,6 +3,7 @@
 import os
 
 from reactor.journal.journal import Journal
+from reactor.resource.declared import Deferred
 from reactor.resources.file import File
 
 
@@ -25,3 +26,21 @@ class Unhurried(Journal):
     def die(self):
         """Let go of the file as a killed process does: what waits to be written is gone."""
         self._writer.store._connection.close()
+
+
+class Late(Deferred):
+    """Values that are known at the check only, and a condition: not met for this ``reason``, if there is one."""
+
+    reads = frozenset()
+
+    def __init__(self, reason=None):
+        self._reason = reason
+
+    def advance_clock(self):
+        """There is none."""
+
+    def settle(self, resource, outputs, *, briefly=False):
+        return resource
+
+    def declined(self, outputs, *, briefly=False):
+        return self._reason

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 import pytest
 import trio
+from engine_worlds import Late
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.declared import Deferred, declare
+from reactor.resource.declared import declare
 from reactor.testing.story import Story, converge_once, graph_of, running
 
 
@@ -457,21 +458,6 @@ async def test_what_a_look_can_not_decide_is_checked_one_by_one(pallets, propert
     assert sorted(Pallet.observed) == (["c"] if "meta" in properties else list("abcd"))
     assert Pallet.looks == (0 if "health_checks" in properties else 1)
     assert pallet_checks(story) == dict.fromkeys("abcd", 1)
-
-
-class Late(Deferred):
-    """Values that are known at the check only."""
-
-    reads = frozenset()
-
-    def advance_clock(self):
-        """There is none."""
-
-    def settle(self, resource, outputs, *, briefly=False):
-        return resource
-
-    def declined(self, outputs, *, briefly=False):
-        return None
 
 
 async def test_a_batch_with_a_value_that_is_not_known_yet_is_checked_one_by_one(pallets):

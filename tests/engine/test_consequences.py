@@ -1,10 +1,11 @@
 """A dry run reports what a resource would do because of earlier changes."""
 
-from engine_worlds import managed
+from engine_worlds import Late, managed
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.testing.scripted import Scripted
+from reactor.resource.declared import declare
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once
 
 
@@ -32,3 +33,14 @@ async def test_a_dry_run_without_an_earlier_change_reports_no_consequences(tmp_p
     _, story = await converge_once(managed(tmp_path / "f"), reader, options=RunOptions(noop=True))
     (check,) = story.checks(reader.ref)
     assert (check.result, check.actions) == (Result.OK, ())
+
+
+async def test_in_a_dry_run_what_is_not_managed_here_has_no_consequences_and_refreshes_nothing(tmp_path):
+    file = managed(tmp_path / "f")
+    reader = Reader(name="r", require=[file.ref])
+    declare(reader, reader.declared._replace(deferred=Late("not on this host")))
+    subscriber = scripted("s", drifted=False, subscribe=[reader.ref])
+    ended, story = await converge_once(file, reader, subscriber, options=RunOptions(noop=True))
+    assert story.result(reader.ref) is Result.SKIPPED
+    assert story.result(subscriber.ref) is Result.OK
+    assert ended.counts[Result.WOULD_CHANGE] == 1

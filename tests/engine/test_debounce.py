@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Result
+from reactor.engine.refreshes import RefreshDebouncer
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.declared import desires_the_same
 from reactor.testing.scripted import scripted
@@ -153,6 +154,13 @@ async def test_what_left_the_manifest_has_pending_no_gathered_refresh(autojump_c
         await story.converged(times=2)
         await trio.sleep(100)
     assert not b.script.refreshes
+
+
+def test_a_burst_that_has_ended_holds_no_refresh_back_however_late_it_is_looked_at():
+    debouncer, refresh = RefreshDebouncer(), Cause.REFRESH.value
+    debouncer.add(7, RefreshDebounce.model_validate({"for": "1s"}), 0.0)
+    held = [debouncer.deferred_causes(7, refresh, now) for now in (0.0, 0.5, 1.0, 1.5)]
+    assert held == [refresh, refresh, 0, 0]
 
 
 def test_the_longest_wait_is_thirty_seconds_unless_said():

@@ -34,6 +34,18 @@ async def test_drift_is_reported_and_left_alone(tmp_path):
         await story.until(lambda: story.result(f"file#{path}") is Result.OK)
 
 
+@pytest.mark.parametrize("properties", [{}, {"meta": WARN}], ids=["dry run", "only reports"])
+async def test_what_would_change_names_the_cause_that_a_change_would_name(tmp_path, properties):
+    path = tmp_path / "file"
+    journal = Journal.open(str(tmp_path), "/site.yaml", pytest.fail)
+    await converge_once(managed(path, "old\n"), run_store=journal)
+    again = managed(path, "new\n", **properties)
+    _, story = await converge_once(again, options=RunOptions(noop=not properties), run_store=journal)
+    (check,) = story.checks(again.ref)
+    assert (check.result, check.causes) == (Result.WOULD_CHANGE, Cause.INTENT)
+    journal.close()
+
+
 async def test_what_would_change_refreshes_nothing(autojump_clock):
     a, b = scripted("a", meta=WARN), scripted("b", drifted=False, subscribe=["scripted#a"])
     await converge_once(a, b)

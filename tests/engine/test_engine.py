@@ -12,7 +12,7 @@ from reactor.resource.output import emit_output
 from reactor.resource.plan import Action
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import Scripted, scripted
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import Story, converge_once, graph_of, running
 
 
 async def test_a_timeout_fails_the_check_and_says_so(autojump_clock):
@@ -189,6 +189,14 @@ async def test_marking_one_of_many_checks_one(autojump_clock):
         await story.converged(times=2)
     assert [event.ref for event in story.all(Checked)[before:]] == ["scripted#r0"]
     assert story.result("scripted#r0") is Result.CHANGED
+
+
+def test_a_run_with_watches_lets_events_in_more_often_than_one_without():
+    watched, unwatched = (
+        Story(graph_of([scripted("a")]), RunOptions(watch=watch)).engine.dispatcher.pool._slice
+        for watch in (True, False)
+    )
+    assert watched < unwatched
 
 
 def test_backoff_grows_to_its_cap_and_never_beyond():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reactor.engine.later_providers import LaterProviders, concerns
+from reactor.engine.noop import LaterProviders, concerns
 
 
 class Brings:

@@ -18,10 +18,12 @@ ATTRIBUTES = {"ensure": "present", "mode": "0644"}
 
 @pytest.fixture
 def names(tmp_path):
-    """Two hard links of one file, another file, and both directories of the first by a second name."""
+    """Two hard links of one file, two of another, a file without others, and both directories of the first by a second name."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/one").touch()
     os.link(tmp_path / "a/one", tmp_path / "a/two")
+    (tmp_path / "a/third").touch()
+    os.link(tmp_path / "a/third", tmp_path / "a/fourth")
     (tmp_path / "a/other").touch()
     (tmp_path / "b").symlink_to("a")
     return lambda path, desired=FILE: Claim(PATHS, f"{tmp_path}/{path}", desired)
@@ -40,6 +42,7 @@ def test_hard_links_share_their_attributes_and_not_their_content(names):
     assert not _is_same(names("a/one", ATTRIBUTES), names("b/two"), ANSWERING)
     assert not _is_same(names("a/one"), names("b/two", ATTRIBUTES), ANSWERING)
     assert not _is_same(names("a/other", ATTRIBUTES), names("b/missing", ATTRIBUTES), ANSWERING)
+    assert not _is_same(names("a/one", ATTRIBUTES), names("a/third", ATTRIBUTES), ANSWERING)
 
 
 def test_a_path_on_a_mount_that_does_not_answer_is_not_read(names):
@@ -85,4 +88,4 @@ def test_who_disagrees_is_told_on_what_and_with_whom():
         Claim(PATHS, "/b", {"ensure": "absent"}),
         Claim(PATHS, "/a", {"ensure": "absent", "mode": "0644"}),
     )
-    assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) wants another ensure and mode"
+    assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) declares another ensure and mode"

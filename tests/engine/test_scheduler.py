@@ -81,6 +81,44 @@ def test_an_immediate_mark_overtakes_a_delayed_one():
     assert scheduler.next_ready(5.0) is None, "the delayed mark is paid already"
 
 
+def test_what_left_the_graph_during_its_run_and_came_back_has_only_the_causes_of_its_return():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.reshape(scheduler.topology, {}, [], [A])
+    scheduler.reshape(scheduler.topology, {}, [A], [])
+    scheduler.mark(A, Cause.INTENT, 0.0)
+    scheduler.finished(A, Outcome.CANCELLED, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    assert scheduler.causes(A) is Cause.INTENT
+
+
+def test_what_is_held_twice_waits_for_both_releases_also_in_another_graph():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    for _ in range(2):
+        scheduler.order.hold(A)
+    scheduler.reshape(scheduler.topology, {}, [], [])
+    scheduler.order.release(A)
+    assert scheduler.next_ready(0.0) is None
+    scheduler.order.release(A)
+    assert scheduler.next_ready(0.0) == A
+
+
+@pytest.mark.parametrize(
+    ("cause", "rests"),
+    [(Cause.DRIFT, True), (Cause.AUDIT, True), (Cause.INTENT, False), (Cause.REFRESH, False), (Cause.HEALTH, False)],
+)  # fmt: skip
+def test_while_one_that_flaps_is_slowed_down_those_below_wait_only_if_more_than_drift_is_due(cause, rests):
+    scheduler = pair()
+    scheduler.delay_queue.pace(A, 5.0)
+    scheduler.mark(A, cause, 0.0)
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == (B if rests else None)
+    scheduler.elapsed(5.0)
+    assert scheduler.next_ready(5.0) == A
+
+
 def test_a_failed_attempt_that_touched_something_counts_as_a_change_once_it_succeeds():
     scheduler = pair(EdgeKind.SUBSCRIBE)
     scheduler.mark(A, Cause.DRIFT, 0.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from types import SimpleNamespace
 
 import pytest
 
-from reactor.engine.follow_up_checks import MOST_PASSES, ChangeLog, StaleReads
+from reactor.engine.follow_up_checks import _CLOCK_TICK_NS, MOST_PASSES, ChangeLog, StaleReads
 from reactor.resource.declared import Declared
 
 
@@ -86,6 +88,20 @@ def test_a_check_that_began_after_the_last_change_has_read_it(source):
     change(log, 1)
     begin(looks, log, 0)
     assert looks.take([0, 1]) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "is_checked"), [(-1, True), (_CLOCK_TICK_NS - 1, True), (_CLOCK_TICK_NS, False)]
+)
+def test_a_file_that_only_the_check_found_out_about_counts_as_changed_if_it_is_less_than_a_tick_older(
+    source, monkeypatch, older, is_checked
+):
+    looks, log = rereading(Reads(), Reads())
+    monkeypatch.setattr(time, "time_ns", lambda: os.stat(source).st_ctime_ns + older)
+    begin(looks, log, 0, 1)
+    looks._vertex_table.resources[0].paths = (source,)
+    change(log, 1)
+    assert looks.take([0, 1]) == ([0] if is_checked else [])
 
 
 def test_all_below_a_directory_may_have_changed(tmp_path):

@@ -101,7 +101,7 @@ def test_the_watches_of_a_template_move_and_a_tree_hears_of_each_path_in_it():
         list(each.watches())
     assert file.has_moving_watches
     assert not tree.has_moving_watches
-    assert list(tree.watches()) == [PathWatch("/a", tree.heard)]
+    assert list(tree.watches()) == [PathWatch("/a", tree.changed_paths)]
 
 
 MANAGED = {"owner": "1", "group": "2", "mode": "0644"}

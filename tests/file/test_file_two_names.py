@@ -38,9 +38,29 @@ async def test_a_symlink_that_the_run_makes_is_seen_at_the_first_check(real, lin
     second = make(link / "f", content="second", require=[first.ref])
     _, story = await converge_once(*link_first(link, first, second))
     [check] = story.checks(second.ref)
-    assert check.error == f"{link}/f is {real}/f as well: {first.ref} wants another content"
+    assert check.error == f"{link}/f is {real}/f as well: {first.ref} declares another content"
     assert check.hint == "take one of them away, or let them want the same"
     assert (real / "f").read_text() == "first"
+
+
+async def test_it_is_seen_too_when_the_second_comes_first_in_the_manifest(real, link):
+    first = make(real / "f", content="first")
+    second = make(link / "f", content="second", require=[first.ref])
+    _, story = await converge_once(*link_first(link, second, first))
+    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} wants another content")
+    assert (real / "f").read_text() == "first"
+
+
+async def test_what_was_refused_refuses_nothing(real, link, tmp_path):
+    (tmp_path / "also").symlink_to("real")
+    first = make(real / "f", content="first")
+    refused = make(link / "f", content="second", mode="0600", require=[first.ref])
+    drift = Exec(name=f"chmod 0640 {real}/f", after=[refused.ref])
+    third = make(tmp_path / "also/f", require=[drift.ref])
+    _, story = await converge_once(*link_first(link, first, refused, drift, third))
+    assert story.result(refused.ref) is Result.FAILED
+    assert story.result(third.ref) is Result.CHANGED
+    assert mode_of(real / "f") == 0o644
 
 
 async def test_two_that_want_the_same_are_both_as_desired(real, link):
@@ -55,7 +75,7 @@ async def test_content_and_source_of_one_file_do_not_agree(real, link, tmp_path)
     first = make(real / "f", content="first")
     second = make(link / "f", source=str(tmp_path / "source"), require=[first.ref])
     _, story = await converge_once(*link_first(link, first, second))
-    assert story.checks(second.ref)[0].error.endswith("wants another content")
+    assert story.checks(second.ref)[0].error.endswith("declares another content")
 
 
 async def test_a_dry_run_reports_it_too(real, link):
@@ -71,7 +91,7 @@ async def test_directories_with_two_names_do_not_fight(real, link):
     first = make(real / "d", ensure="directory", mode="0755")
     second = make(link / "d", ensure="directory", mode="0700", require=[first.ref])
     _, story = await converge_once(*link_first(link, first, second))
-    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} wants another mode")
+    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} declares another mode")
     assert mode_of(real / "d") == 0o755
 
 
@@ -80,7 +100,7 @@ async def test_a_scaffold_and_a_file_with_its_target_by_another_name_do_not_figh
     scaffold = Scaffold(name=str(real / "d"), ensure="present", source=str(tmp_path / "templates"))
     file = make(link / "d", content="x", require=[scaffold.ref])
     _, story = await converge_once(*link_first(link, scaffold, file))
-    assert story.checks(file.ref)[0].error.endswith(f"{scaffold.ref} wants another ensure")
+    assert story.checks(file.ref)[0].error.endswith(f"{scaffold.ref} declares another ensure")
     assert (real / "d").is_dir()
 
 
@@ -91,7 +111,7 @@ async def test_the_attributes_of_hard_links_do_not_fight(real):
     first = make(real / "f")
     second = make(real / "g", mode="0600", require=[first.ref])
     _, story = await converge_once(first, second)
-    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} wants another mode")
+    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} declares another mode")
     assert mode_of(real / "f") == 0o644
 
 

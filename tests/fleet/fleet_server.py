@@ -46,8 +46,9 @@ class FleetServer:
     @asynccontextmanager
     async def connected(self, name=None, **how):
         """JetStream as the host ``name``, or as an operator."""
+        seconds = how.get("seconds", 5.0)
         async with connected(self.options(name), **how) as connection:
-            yield JetStream(connection, seconds=how.get("seconds", 5.0))
+            yield JetStream(connection, seconds=seconds, first_wait=seconds / 5)
 
     async def make_streams(self):
         async with self.connected() as js:

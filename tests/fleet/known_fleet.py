@@ -3,7 +3,7 @@
 import time
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
-from reactor.fleet.event_batch import encode_batch
+from reactor.fleet.event_batch import BATCH, BatchId, encode_batch
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import save_servers
@@ -69,10 +69,10 @@ def checked(number, seconds_ago, ref="file#/etc/motd", error=None):
     }
 
 
-async def send_events(js, host, events, nonce="5eed"):
+async def send_events(js, host, events, journal="5eed"):
     """Send a batch as a host does."""
-    first, last = events[0]["id"], events[-1]["id"]
-    await js.publish(f"reactor.event.{host}", encode_batch(events), message_id=f"{nonce}:{first}-{last}")
+    batch = BatchId(journal, events[0]["id"], events[-1]["id"])
+    await js.publish(f"reactor.event.{host}", encode_batch(events), headers={BATCH: str(batch)})
 
 
 def remember(fleet_server):

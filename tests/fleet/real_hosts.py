@@ -14,7 +14,7 @@ from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.release.signing import sign

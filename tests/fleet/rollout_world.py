@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from reactor.fleet.rollout import acts
+from reactor.fleet.rollout import commands
 from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.hosts import HostPhase, HostView
@@ -103,7 +103,7 @@ class World:
         return True
 
     def author(self):
-        return acts.Author("cleo", self.now, "because")
+        return commands.Author("cleo", self.now, "because")
 
     def begin(self, waves):
         before = self.state
@@ -111,15 +111,15 @@ class World:
         previous = None
         if before is not None:
             previous = {Phase.DONE: before.release}.get(before.phase, before.previous)
-        new = acts.NewRelease(CHANNEL, digest(serial), serial, previous)
-        self.people(lambda state, author: acts.begin(state, new, waves, self.gate, author))
+        new = commands.NewRelease(CHANNEL, digest(serial), serial, previous)
+        self.people(lambda state, author: commands.begin(state, new, waves, self.gate, author))
 
     def people(self, act):
         """A person acts on the newest state. What is refused changes nothing."""
         before, revision = self.state, self.revision
         try:
             new = act(before, self.author())
-        except acts.RolloutError:
+        except commands.RolloutError:
             self.seen["refused"] += 1
             self._promise(self.state is before, "a refused act changes nothing")
             return
@@ -299,9 +299,9 @@ class World:
             if self.state.phase in (Phase.DONE, Phase.REVERTED):
                 break
             if self.state.phase in (Phase.PAUSED, Phase.HALTED):
-                self.people(acts.resume)
+                self.people(commands.resume)
             if any(wave > self.state.wave for wave in self.state.gate.approve):
-                self.people(acts.approve)
+                self.people(commands.approve)
             self.now += self.gate.soak + LEASE + 1
             self.lead(driver)
             self.drive(driver, fresh=True)
@@ -341,7 +341,14 @@ def gates(pick):
     )
 
 
-ACTS = (acts.pause, acts.resume, acts.halt, acts.rollback, acts.advance, acts.approve)
+COMMANDS = (
+    commands.pause,
+    commands.resume,
+    commands.halt,
+    commands.rollback,
+    commands.advance,
+    commands.approve,
+)
 
 
 def step(world, pick):
@@ -380,7 +387,7 @@ def _cut(world, host, pick):
 
 
 def _act(world, _, pick):
-    world.people(pick(ACTS))
+    world.people(pick(COMMANDS))
 
 
 def _begin(world, _, pick):

@@ -14,12 +14,13 @@ from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
+from reactor.fleet.link.options import Timing
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.testing import SimHost
 
@@ -31,19 +32,23 @@ CONNECTING = 20
 
 
 class SimFleet:
-    """``hosts`` follow the channel web; ``releases`` by serial."""
+    """``hosts`` follow the channel web; ``releases`` by serial.
 
-    def __init__(self, directory, names, canaries=()):
+    They share one process: where they are many, each waits for it, and ``pace.answer`` says how long.
+    """
+
+    def __init__(self, directory, names, canaries=(), pace=PACE):
         self.fleet_server = FleetServer(directory)
         self.key = new_key(directory, "ann")
         self.signers = signers_of(f"ann {public(self.key)}")
         self.hosts = {
             name: SimHost(
-                name, ["web"], self.signers, groups=["canary"] if name in canaries else [], pace=PACE
+                name, ["web"], self.signers, groups=["canary"] if name in canaries else [], pace=pace
             )
             for name in names
         }
         self.releases = {}
+        self._pace = pace
         self._connecting = trio.Semaphore(CONNECTING)
 
     def release(self, serial, previous=None, *, content=None, channel="web", **fields):
@@ -72,7 +77,9 @@ class SimFleet:
             await js.key_value(HOSTS).put(host.name, spec.to_bytes())
 
     async def run_host(self, name):
-        connection = Connection(self.fleet_server.options(name))
+        answer = self._pace.answer
+        timing = Timing(handshake=answer, ping=max(30.0, answer))
+        connection = Connection(self.fleet_server.options(name), timing=timing)
         async with trio.open_nursery() as nursery:
             async with self._connecting:
                 nursery.start_soon(connection.run)
@@ -82,7 +89,7 @@ class SimFleet:
     @asynccontextmanager
     async def running(self):
         """All hosts run; yields JetStream of the operator."""
-        async with self.fleet_server.connected() as js:
+        async with self.fleet_server.connected(seconds=self._pace.answer) as js:
             await self.enrol(js)
             async with trio.open_nursery() as nursery:
                 for name in self.hosts:

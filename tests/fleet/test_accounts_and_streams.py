@@ -280,12 +280,24 @@ async def test_one_message_can_not_roll_up_what_others_wrote(fleet):
         assert await contents(operator) == before
 
 
-async def test_a_foreign_message_id_drops_nothing_that_is_not_guessed(fleet):
-    """The server looks for duplicates in the whole stream, so an id is a secret of the host."""
-    async with fleet.connected("web1") as web1, fleet.connected("web2") as web2:
-        assert not (await web2.publish("reactor.event.web2", b"a", message_id="9f-1-20")).duplicate
-        assert (await web1.publish("reactor.event.web1", b"b", message_id="9f-1-20")).duplicate
-        assert not (await web1.publish("reactor.event.web1", b"b", message_id="1c-1-20")).duplicate
+async def test_a_message_id_that_a_host_has_seen_drops_nothing_of_another(fleet):
+    """The server looks for duplicates in the whole stream. For the ids of events see `test_event_sender`."""
+    async with (
+        fleet.connected() as operator,
+        fleet.connected("web1") as web1,
+        fleet.connected("web2") as web2,
+        fleet.connected("web1") as listener,
+    ):
+        assert not (await web2.publish("reactor.event.web2", b"a", message_id="9f")).duplicate
+        assert (await web1.publish("reactor.event.web1", b"b", message_id="9f")).duplicate
+        with listener.connection.messages("reactor.changed.shared.>") as hints:
+            await listener.connection.flush()
+            await web2.key_value("reactor_shared").put("web2.ids", b"1")
+            with trio.fail_after(5):
+                seen = (await anext(hints)).headers["Nats-Msg-Id"]
+            assert (await web1.publish("$KV.reactor_shared.web1.ids", b"x", message_id=seen)).duplicate
+            await web2.key_value("reactor_shared").put("web2.ids", b"2")
+        assert (await operator.key_value("reactor_shared").get("web2.ids")).value == b"2"
 
 
 async def test_a_host_can_not_listen_to_others(fleet):

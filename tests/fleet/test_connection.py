@@ -67,7 +67,7 @@ async def test_what_is_published_last_before_the_end_reaches_the_server(server, 
 
 async def test_messages_that_are_not_read_are_bounded_and_told_once(server):
     told = []
-    async with connected(Options(servers=(server.url,)), tell=told.append) as link:
+    async with connected(Options(servers=(server.url,)), on_problem=told.append) as link:
         with link.messages("many", most=10) as messages:
             for _ in range(30):
                 await link.publish("many")
@@ -87,7 +87,7 @@ async def test_who_publishes_much_waits_for_the_network(server):
 async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(server):
     told = []
     async with (
-        connected(Options(servers=(server.url,)), tell=told.append) as link,
+        connected(Options(servers=(server.url,)), on_problem=told.append) as link,
         trio.open_nursery() as nursery,
     ):
         with link.messages("after") as messages, link.messages("never.answered"):
@@ -126,7 +126,9 @@ async def test_a_server_that_is_not_there_is_told_in_one_line():
 async def test_each_reason_for_being_down_is_told_once(server):
     told = []
     options = Options(servers=("nats://127.0.0.1:1", "nats://127.0.0.1:2"))
-    connection = Connection(options, tell=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001))
+    connection = Connection(
+        options, on_problem=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001)
+    )
     attempts = 0
     many = trio.Event()
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from nats_servers import PATIENCE, Cluster, NatsServer
 from signers_of_tests import new_key
 from turns import turns
 
+from reactor.fleet.enrolment.card import Card, sign_card
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.connection import connected
+from reactor.fleet.operator.accounts import revoked_in
 from reactor.fleet.operator.doctor.examination import examine
 from reactor.fleet.operator.doctor.judgements import (
     CLOCK_LIMIT,
@@ -24,13 +29,17 @@ from reactor.fleet.operator.doctor.judgements import (
     stream_check,
     version_check,
 )
+from reactor.fleet.operator.expulsion import hosts_token_on
 from reactor.fleet.operator.server_config import (
     CONFIG,
     OPERATOR_CREDENTIALS,
+    SYSTEM_CREDENTIALS,
+    load_operator_directory,
     make_operator_directory,
 )
-from reactor.fleet.operator.session import operator_session, save_servers
+from reactor.fleet.operator.session import operator_options, operator_session, save_servers
 from reactor.fleet.operator.streams import make_streams, wanted_streams
+from reactor.fleet.wire.nkeys import Key
 
 INIT = "reactor fleet init URL"
 
@@ -383,3 +392,37 @@ async def test_three_servers_are_well_until_one_is_killed(three, signers):
             lost = wrong_ones(await examine(home, signers))
     assert f"server {cluster.servers[2].url}" in lost
     assert f"server {cluster.servers[0].url}" not in lost
+
+
+def test_expel_says_which_of_three_servers_have_confirmed_it(three, reactor):
+    """The last of them was killed before; then it is back, and takes the revocation from the others."""
+    home, cluster = three
+    cluster.servers[2].kill()
+    files = load_operator_directory(home)
+    key = Key.generate("user").public
+
+    async def admitted():
+        async with operator_session(home, seconds=10) as js:
+            js.seconds = 20
+            card = sign_card(Card("web7", key, None, ("web",), (), 1.7e9), files.keys.cards)
+            await js.key_value("reactor_hosts").put("web7", HostSpec("web7", ("web",), card=card).to_bytes())
+
+    trio.run(admitted)
+    done = reactor("fleet", "expel", "--home", home, "web7")
+    assert (done.code, done.out) == (1, "expelled web7: its keys are revoked on n0, n1\n")
+    assert "not confirmed by n2: there, web7 may still be connected" in done.err
+    cluster.servers[2].start()
+
+    async def revoked_on_the_third():
+        options = operator_options(home, SYSTEM_CREDENTIALS)
+        own = replace(options, servers=(cluster.urls[2],), fixed_servers=True)
+        async with connected(own, seconds=10) as connection:
+            while True:
+                token = await hosts_token_on(connection, files.keys.hosts)
+                if token and key in revoked_in(token):
+                    return
+                await trio.sleep(0.05)
+
+    trio.run(revoked_on_the_third)
+    done = reactor("fleet", "expel", "--home", home, "web7")
+    assert (done.code, done.out) == (0, "expelled web7: its keys are revoked on n0, n1, n2\n")

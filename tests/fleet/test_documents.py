@@ -1,8 +1,11 @@
 """Documents from the network: limits before parsing, one canonical form, typed fields."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from known_fleet import NOSPACE, summary
 
 from reactor.fleet.documents import (
     Document,
@@ -13,6 +16,7 @@ from reactor.fleet.documents import (
     parsed,
     to_time_text,
 )
+from reactor.fleet.summary import EngineReport, Summary, read_summary, view_of
 
 
 def test_the_canonical_form_has_sorted_keys_and_no_spaces():
@@ -32,11 +36,62 @@ def test_the_canonical_form_has_sorted_keys_and_no_spaces():
         (b'{"a":NaN}', "NaN is no JSON"),
         (b"[" * 60_000, "not valid JSON"),
         (b'{"a":' * 10_000, "not valid JSON"),
+        (rb'{"a":"\ud800"}', "not valid JSON"),
+        (rb'{"a":[{"\uDC00":1}]}', "not valid JSON"),
     ],
 )
 def test_what_is_no_document_is_refused(data, words):
     with pytest.raises(DocumentError, match=words):
         parsed(data, "the card")
+
+
+def places_in(value, place=()):
+    """Each place in a document, as keys and indexes."""
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places_in(each, (*place, key))
+
+
+def replaced(value, place, new):
+    if not place:
+        return new
+    copy = value.copy()
+    copy[place[0]] = replaced(value[place[0]], place[1:], new)
+    return copy
+
+
+ODD = (5, -1, 1e308, "x", "", None, True, [], [5], [[1, 2]], [[[], {}]], {}, {"a": 5}, {"a": {}})
+ODD_TIMES = (
+    "9999-12-31T23:59:59Z",
+    "0001-01-01T00:00:00Z",
+    "2026-01-01T00:00:00+99:99",
+    "2026-13-01T00:00:00Z",
+)
+GOOD = json.loads(summary("web1", worst=[NOSPACE]).to_bytes())
+
+
+@pytest.mark.parametrize("place", list(places_in(GOOD)), ids=str)
+def test_a_summary_that_a_lying_host_sends_is_read_or_refused(place):
+    """Else one host ends the driver, and every command that shows the fleet."""
+    for odd in (*ODD, *ODD_TIMES):
+        try:
+            found = read_summary(json.dumps(replaced(GOOD, place, odd)).encode(), "web1")
+        except DocumentError:
+            continue
+        assert isinstance(view_of(found, "web", 5, 1.7e9).since, float)
+
+
+def test_a_host_whose_error_has_bytes_that_are_no_text_reports_it():
+    engine = EngineReport(worst=(("file#/x", "can't read /tmp/\udcff"),))
+    sent = Summary("web1", {}, engine, facts={"name": "\udcff"}).to_bytes()
+    assert read_summary(sent, "web1").engine.worst == (("file#/x", "can't read /tmp/?"),)
+
+
+def test_a_summary_with_deep_facts_is_refused():
+    deep = json.dumps({**GOOD, "facts": {"x": 0}}).replace('"x": 0', '"x": ' + "[" * 900 + "]" * 900)
+    with pytest.raises(DocumentError, match="nested deeply"):
+        read_summary(deep.encode(), "web1")
 
 
 FIELDS = Document({"text": "ab", "number": 3, "yes": True, "list": [1, "a"], "far": 2**60}, "the card")

@@ -12,7 +12,7 @@ from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.incoming import Arrived, IncomingBundle
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host.disk import DiskReleases
-from reactor.fleet.host.download import download
+from reactor.fleet.host.fetch import download
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import LinkError, MissingError
 from reactor.fleet.link.jetstream import JetStream

@@ -480,7 +480,7 @@ async def test_credentials_are_renewed_with_the_key_of_the_host(fleet):
             told.append(text)
             renewed.set()
 
-        renewal = Renewal(connection, "renew1", path, config.card_key, tell=tell, clock=lambda: clock[0])
+        renewal = Renewal(connection, "renew1", path, config.card_key, on_notice=tell, clock=lambda: clock[0])
         due = renewal.due()
         assert 600 < due - clock[0] < 700
         clock[0] = due + 1
@@ -527,7 +527,9 @@ async def test_a_card_that_has_changed_comes_with_the_next_renewal_and_an_older_
         spec = HostSpec("renew4", (channel,), card=sign_card(card, cards))
         await operator.key_value("reactor_hosts").put("renew4", spec.to_bytes())
         credentials, tell = config.options.credentials, told.append
-        await Renewal(connection, "renew4", credentials, config.card_key, card=config.card, tell=tell).renew()
+        await Renewal(
+            connection, "renew4", credentials, config.card_key, card=config.card, on_notice=tell
+        ).renew()
 
     async with fleet.admitting(), fleet.connected() as operator, connected(config.options) as connection:
         await renewed(1_600_000_000.0, "old")

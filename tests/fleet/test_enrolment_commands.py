@@ -111,13 +111,16 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
     assert "error[R1022]: there is a host web7 with other keys\nhint: give another --name" in other.err
     assert service.stdout.readline() == "refused web7: there is a host web7 with other keys\n"
 
-    assert reactor("fleet", "expel", "--home", world.home, "web7").out == "expelled web7\n"
+    assert (
+        reactor("fleet", "expel", "--home", world.home, "web7").out
+        == "expelled web7: its keys are revoked on one\n"
+    )
     done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
     assert (
         "the host web7 was expelled\nhint: to let it join again: reactor fleet expel web7 --rekey" in done.err
     )
     done = reactor("fleet", "expel", "--home", world.home, "web7", "--rekey")
-    assert done.out == "expelled web7; it may join again with new keys\n"
+    assert done.out == "expelled web7: its keys are revoked on one; it may join again with new keys\n"
     done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
     assert done.code == 0, done.err
     done = reactor("fleet", "expel", "--home", world.home, "nobody")

@@ -12,12 +12,13 @@ from nats_servers import PATIENCE
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
-from reactor.fleet.event_batch import MOST_BYTES, MOST_EVENTS, decode_batch, parse_batch_id
-from reactor.fleet.host.event_sender import LONGEST_PAUSE, EventSender
+from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
 from reactor.fleet.host.ports import Host, Identity, Pace
+from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.events import fleet_events
 from reactor.journal.journal import Journal
 
 
@@ -70,9 +71,7 @@ async def stored(js, name):
         async for each in reader:
             if each is None:
                 return found
-            found.append(
-                (parse_batch_id(each.headers["Nats-Msg-Id"]), decode_batch(each.data, "a batch"), each.data)
-            )
+            found.append((batch_id_of(each.headers), decode_batch(each.data, "a batch"), each.data))
     return None
 
 
@@ -118,6 +117,49 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
             await again.until_sent(3)
         assert refs(await stored(operator, "web2")) == ["file#/a", "file#/b", "file#/c"]
         again.journal.close()
+
+
+async def everything_of(js, name):
+    """All headers of the batches of a host."""
+    found = []
+    async with js.reading(EVENTS, [f"reactor.event.{name}"], start="all") as reader:
+        async for each in reader:
+            if each is None:
+                break
+            found.append(each.headers)
+    return found
+
+
+async def test_who_has_read_all_batches_of_a_host_can_not_drop_the_next(fleet_server, tmp_path):
+    """The servers look for a message id among those of all hosts, and mallory sends each that it can think of first."""
+    async with (
+        fleet_server.connected("web6") as js,
+        fleet_server.connected("mallory") as mallory,
+        fleet_server.connected() as operator,
+    ):
+        sending = Sending(js, "web6", tmp_path)
+        sending.record("a", "b")
+        async with sending.running():
+            await sending.until_sent(2)
+            (headers,) = await everything_of(operator, "web6")
+            old, journal = headers["Nats-Msg-Id"], batch_id_of(headers).journal
+            for last in range(3, 6):
+                for known in (old, journal):
+                    for guess in (known, f"{known}:3-{last}", message_id(known, 3, last)):
+                        stolen = {BATCH: f"{journal}:1-{last}"}
+                        await mallory.publish(
+                            "reactor.event.mallory", b"{}\n", headers=stolen, message_id=guess
+                        )
+            sending.record("c")
+            await sending.until_sent(3)
+        seen = [
+            each.record["ref"]
+            async for events in fleet_events(operator, since=0)
+            for each in events
+            if each.host == "web6"
+        ]
+        assert seen == ["file#/a", "file#/b", "file#/c"]
+        sending.journal.close()
 
 
 async def test_without_servers_one_batch_waits_and_the_pauses_double(tmp_path, autojump_clock):

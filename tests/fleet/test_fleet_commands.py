@@ -251,5 +251,5 @@ def test_a_false_card_is_named_and_does_not_save_the_key_before_it(fleet, place)
         "web9  the card is not signed with the card key of this fleet"
     )
     done = fleet("expel", "web9")
-    assert (done.code, done.out) == (0, "expelled web9\n")
+    assert (done.code, done.out) == (0, "expelled web9: its keys are revoked on one\n")
     assert f"web9  {key}  revoked\n" in fleet("keys", "web9").out

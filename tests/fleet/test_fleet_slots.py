@@ -66,7 +66,7 @@ async def test_the_next_one_is_admitted_by_the_hint_that_a_slot_is_free(fleet):
 
 async def test_a_lease_in_use_is_renewed_and_that_of_a_dead_holder_ends(fleet):
     slot = Slot(name="death", at_most=1, lease="3s")
-    async with slots_of(fleet, "web2", look=0.5) as second, trio.open_nursery() as nursery:
+    async with slots_of(fleet, "web2", look=1000) as second, trio.open_nursery() as nursery:
         async with slots_of(fleet, "web1") as first:
             permit = await admitted(first, slot)
             permit.begin()

@@ -13,7 +13,7 @@ from nats_servers import PATIENCE
 
 from reactor.fleet.bucket_names import COUNTS, STATE
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.event_batch import COMPRESSED_ABOVE, decode_batch, encode_batch, parse_batch_id
+from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
 from reactor.fleet.host_spec import SignedPin
 from reactor.fleet.operator.events import fleet_events
 from reactor.fleet.operator.known_hosts import read_fleet
@@ -229,8 +229,8 @@ async def test_new_events_are_followed(home):
         nursery.start_soon(follow)
         with trio.fail_after(PATIENCE):
             while not got.is_set():
-                await send_events(js, "web1", [checked(50, 0)], nonce=f"{time.time_ns():x}")
-                await send_events(js, "web3", [checked(51, 0)], nonce=f"{time.time_ns():x}")
+                await send_events(js, "web1", [checked(50, 0)], journal=f"{time.time_ns():x}")
+                await send_events(js, "web3", [checked(51, 0)], journal=f"{time.time_ns():x}")
                 await trio.sleep(0.02)
         nursery.cancel_scope.cancel()
     assert {(each.host, each.record["id"]) for each in found} == {("web3", 51)}
@@ -243,8 +243,8 @@ def test_a_batch_is_lines_of_json_and_compressed_where_it_is_large():
     assert data[:4] == b"\x28\xb5\x2f\xfd"
     assert len(data) < COMPRESSED_ABOVE
     assert decode_batch(data, "it") == many
-    assert parse_batch_id("5eed:3-9") == ("5eed", 3, 9)
-    assert parse_batch_id("5eed:3") is None
+    assert batch_id_of({BATCH: "5eed:3-9"}) == ("5eed", 3, 9)
+    assert batch_id_of({BATCH: "5eed:3"}) is None
 
 
 @pytest.mark.parametrize(

@@ -144,12 +144,12 @@ async def test_credentials_are_read_again_at_each_attempt(signed, accounts, tmp_
     options = Options(servers=(signed.url,), credentials=str(path))
     refused = trio.Event()
 
-    def tell(problem):
+    def note(problem):
         told.append(problem)
         if isinstance(problem, ExpiredError):
             refused.set()
 
-    async with connected(options, tell=tell, timing=SOON) as link:
+    async with connected(options, on_problem=note, timing=SOON) as link:
         with trio.fail_after(PATIENCE):
             await refused.wait()
             path.write_text(accounts.credentials("web7"))
@@ -162,7 +162,7 @@ async def test_credentials_are_read_again_at_each_attempt(signed, accounts, tmp_
 async def test_a_denied_subject_is_told_once_and_its_requests_end_at_once(server):
     told = []
     options = Options(servers=(server.url,), user="ann", password="right")
-    async with connected(options, tell=told.append) as link:
+    async with connected(options, on_problem=told.append) as link:
         for _ in range(3):
             with trio.fail_after(PATIENCE), pytest.raises(DeniedError) as caught:
                 await link.request("no.way", seconds=PATIENCE)

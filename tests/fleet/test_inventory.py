@@ -7,9 +7,9 @@ import trio
 
 from reactor.fleet.push.errors import InventoryError
 from reactor.fleet.push.inventory import hosts_in, hosts_named, inventory_of
+from reactor.fleet.push.inventory_builder import expanded
 from reactor.fleet.push.outcome import Outcome, Status, exit_code
 from reactor.fleet.push.patterns import select
-from reactor.fleet.push.ranges import expanded
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.waves import Amount, exceeds, parse_serial, waves
 

@@ -22,10 +22,10 @@ from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.incoming import Arrived
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
-from reactor.fleet.event_batch import decode_batch, parse_batch_id
+from reactor.fleet.event_batch import batch_id_of, decode_batch
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.ports import Identity
-from reactor.fleet.operator.slots import held_slots
+from reactor.fleet.operator.shared_state import held_slots
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.slot_holder import Holder
@@ -190,16 +190,16 @@ async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_a
             await host.phase(js, "converged", channel="four")
             found = await host.summary(js, lambda each: each.engine.checks == {"port": "ok"})
 
-            events, nonces = [], set()
+            events, journals = [], set()
             with trio.fail_after(PATIENCE):
                 async for stored in reader:
                     if stored is not None:
                         events += decode_batch(stored.data, "a batch")
-                        nonces.add(parse_batch_id(stored.headers["Nats-Msg-Id"]).nonce)
+                        journals.add(batch_id_of(stored.headers).journal)
                     if any(each.get("event") == "reloaded" and each["changed"] for each in events):
                         break
             assert [each["id"] for each in events] == list(range(1, len(events) + 1))
-            assert len(nonces) == 1
+            assert len(journals) == 1
             results = {(each["ref"], each["result"]) for each in events if each["event"] == "checked"}
             assert (f"file#{path}", "failed") in results
             assert not any("diffs" in each and each["diffs"] for each in events)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.rollout import acts
-from reactor.fleet.rollout.acts import Author, NewRelease, RolloutError
+from reactor.fleet.rollout import commands
+from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError
 from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.hosts import HostPhase, HostView, on_server_clock
@@ -232,7 +232,7 @@ def test_named_checks_must_be_ok():
 def test_a_wave_waits_for_approval_and_for_its_window():
     state = rolling(gate=Gate(approve=(1000,)))
     assert step(state, [host(1)]).why == "wave 10 % needs approval: reactor fleet approve web"
-    assert step(acts.approve(state, ANN), [host(1)]).state.wave == 1000
+    assert step(commands.approve(state, ANN), [host(1)]).state.wave == 1000
     state = rolling(gate=Gate(window="Mon 10:00-11:00"))  # 1970 began on a Thursday
     assert step(state, [host(1)]).why == "the next wave waits for the window Mon 10:00-11:00"
     monday = at("1970-01-05T10:30")
@@ -258,11 +258,11 @@ def test_nothing_moves_a_rollout_that_stands(phase):
 
 
 ALLOWED = {
-    acts.pause: {Phase.ROLLING},
-    acts.resume: {Phase.PAUSED, Phase.HALTED},
-    acts.halt: {Phase.ROLLING, Phase.PAUSED, Phase.REVERTING},
-    acts.rollback: {Phase.ROLLING, Phase.PAUSED, Phase.HALTED, Phase.DONE},
-    acts.advance: {Phase.ROLLING},
+    commands.pause: {Phase.ROLLING},
+    commands.resume: {Phase.PAUSED, Phase.HALTED},
+    commands.halt: {Phase.ROLLING, Phase.PAUSED, Phase.REVERTING},
+    commands.rollback: {Phase.ROLLING, Phase.PAUSED, Phase.HALTED, Phase.DONE},
+    commands.advance: {Phase.ROLLING},
 }
 
 
@@ -281,11 +281,11 @@ def test_what_people_may_do_in_which_phase(act, phase):
 
 def test_refusals_say_why():
     with pytest.raises(RolloutError, match="there is none before it"):
-        acts.rollback(rolling(previous=None), ANN)
+        commands.rollback(rolling(previous=None), ANN)
     with pytest.raises(RolloutError, match="is in its last wave already"):
-        acts.advance(rolling(wave=10_000), ANN)
+        commands.advance(rolling(wave=10_000), ANN)
     with pytest.raises(RolloutError, match="no wave of release 42 of web needs approval"):
-        acts.approve(rolling(), ANN)
+        commands.approve(rolling(), ANN)
 
 
 @pytest.mark.parametrize(
@@ -303,19 +303,19 @@ def test_a_new_release_follows_what_is_in_force(phase, neighbours):
     for previous in (NEW, OLD, OLDER):
         new = NewRelease("web", OLDER, 43, previous)
         if previous in neighbours:
-            state = acts.begin(rolling(phase=phase), new, (500, 10_000), Gate(), ANN)
+            state = commands.begin(rolling(phase=phase), new, (500, 10_000), Gate(), ANN)
             assert (state.wave, state.phase, state.previous) == (500, Phase.ROLLING, previous)
         else:
             with pytest.raises(RolloutError):
-                acts.begin(rolling(phase=phase), new, (10_000,), Gate(), ANN)
+                commands.begin(rolling(phase=phase), new, (10_000,), Gate(), ANN)
 
 
 def test_a_new_release_has_a_higher_number_and_the_first_has_none_before_it():
     with pytest.raises(RolloutError, match="release 42 is not after 42"):
-        acts.begin(rolling(phase=Phase.DONE), NewRelease("web", OLDER, 42, NEW), (10_000,), Gate(), ANN)
+        commands.begin(rolling(phase=Phase.DONE), NewRelease("web", OLDER, 42, NEW), (10_000,), Gate(), ANN)
     with pytest.raises(RolloutError, match="the channel web has no release yet"):
-        acts.begin(None, NewRelease("web", NEW, 1, OLD), (10_000,), Gate(), ANN)
-    assert acts.begin(None, NewRelease("web", NEW, 1, None), (10_000,), Gate(), ANN).why == "because"
+        commands.begin(None, NewRelease("web", NEW, 1, OLD), (10_000,), Gate(), ANN)
+    assert commands.begin(None, NewRelease("web", NEW, 1, None), (10_000,), Gate(), ANN).why == "because"
 
 
 def wants(rank, in_force=OLD, state=None, **more):

@@ -5,10 +5,10 @@ import rollout_steps
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from rollout_world import ACTS, WAVES, BreachError, Host, World, gates
+from rollout_world import COMMANDS, WAVES, BreachError, Host, World, gates
 
+from reactor.fleet.rollout import conditions
 from reactor.fleet.rollout import step as step_module
-from reactor.fleet.rollout import verdict
 
 numbers = st.integers(0, 7)
 
@@ -62,7 +62,7 @@ class RolloutLife(RuleBasedStateMachine):
     def time_passes(self, seconds):
         self.world.now += seconds
 
-    @rule(act=st.sampled_from(ACTS))
+    @rule(act=st.sampled_from(COMMANDS))
     def a_person_acts(self, act):
         self.world.people(act)
         self.world.check()
@@ -108,7 +108,7 @@ def test_the_oracle_finds_a_driver_that_halts_too_late(monkeypatch):
 
 
 def test_the_oracle_finds_a_driver_that_does_not_wait(monkeypatch):
-    monkeypatch.setattr(step_module, "what_is_missing", lambda state, count, now: None)
+    monkeypatch.setattr(step_module, "unmet_condition", lambda state, count, now: None)
     assert any("below the gate" in each for each in breaches())
 
 
@@ -133,4 +133,4 @@ def test_a_breach_names_its_promise():
     world = World(1)
     with pytest.raises(BreachError, match="every world is round"):
         world._promise(False, "every world is round")
-    assert verdict.count_wave(world.state, world.views(world.state)).hosts == 1
+    assert conditions.count_wave(world.state, world.views(world.state)).hosts == 1

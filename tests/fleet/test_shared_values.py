@@ -18,7 +18,7 @@ from reactor.fleet.host.shared_values import SharedValues
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.link.errors import DeniedError
 from reactor.fleet.operator.session import save_servers
-from reactor.fleet.operator.shared import shared_values
+from reactor.fleet.operator.shared_state import shared_values
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError

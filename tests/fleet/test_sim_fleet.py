@@ -19,8 +19,8 @@ from reactor.fleet.operator.views import read_views
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import PIN
-from reactor.fleet.rollout import acts
-from reactor.fleet.rollout.acts import Author
+from reactor.fleet.rollout import commands
+from reactor.fleet.rollout.commands import Author
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.rank import rank_of
@@ -56,13 +56,13 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         await fleet.begin(js, 1, waves=WAVES)
         seen = []
 
-        def tell(state, _):
+        def show(state, _):
             seen.append(state.wave)
             taken = {name for name in NAMES if fleet.taken(name)}
             assert taken <= inside(1, state.wave), "a host outside the wave took the release"
 
         with trio.fail_after(PATIENCE):
-            state = await Driver(js, "web", "ann", tell=tell, interval=0.2).run(until_ended=True)
+            state = await Driver(js, "web", "ann", on_state=show, interval=0.2).run(until_ended=True)
         assert state.phase is Phase.DONE
         assert set(seen) == set(WAVES)
         assert set(fleet.in_force().values()) == {1}
@@ -81,7 +81,7 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         await fleet.begin(js, 3, 1, waves=(10_000,))
         assert (await driven(js)).phase is Phase.DONE
         assert set(fleet.in_force().values()) == {3}
-        await Channels(js).act("web", acts.rollback, "cleo", "we changed our minds")
+        await Channels(js).act("web", commands.rollback, "cleo", "we changed our minds")
         assert (await driven(js)).phase is Phase.REVERTED
         assert set(fleet.in_force().values()) == {1}
 
@@ -94,17 +94,17 @@ async def test_two_drivers_never_both_succeed_and_the_second_goes_on_when_the_fi
         assert not await second.lease.keep()
         channels = Channels(js)
         state, revision = await channels.read("web")
-        await channels.write(acts.pause(state, Author("ann", 1.0)), revision)
+        await channels.write(commands.pause(state, Author("ann", 1.0)), revision)
         with pytest.raises(WrongRevisionError):
-            await Channels(other).write(acts.halt(state, Author("ben", 1.0)), revision)
+            await Channels(other).write(commands.halt(state, Author("ben", 1.0)), revision)
         assert await phase_of(js) is Phase.PAUSED
-        await channels.act("web", acts.resume, "ann")
+        await channels.act("web", commands.resume, "ann")
         await first.lease.give_back()
         assert not first.lease.held
         assert await second.lease.keep()
         assert not await first.lease.keep()
         await second.lease.give_back()
-        await channels.act("web", acts.approve, "ann")
+        await channels.act("web", commands.approve, "ann")
         assert (await driven(other)).phase is Phase.DONE
 
 
@@ -124,7 +124,7 @@ async def test_too_many_failures_in_a_large_wave_halt_it_for_people(fleet):
         with trio.fail_after(PATIENCE):
             while any(view.phase is not HostPhase.CONVERGED for view in views):
                 views = await read_views(js, "web", 1)
-        await Channels(js).act("web", acts.resume, "ann")
+        await Channels(js).act("web", commands.resume, "ann")
         assert (await driven(js)).phase is Phase.DONE
 
 

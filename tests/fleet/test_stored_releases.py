@@ -10,8 +10,7 @@ from signers_of_tests import new_key, public, signers_of
 
 from reactor.fleet.bucket_names import BUNDLES, HOSTS
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.operator.publishing import published_release
-from reactor.fleet.operator.stored_releases import find_release
+from reactor.fleet.operator.stored_releases import find_release, published_release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.sshsig import SignatureError
 from reactor.fleet.release.verify import PIN, RELEASE, verify

@@ -13,11 +13,11 @@ from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import PIN, RELEASE
-from reactor.fleet.rollout.acts import NewRelease
+from reactor.fleet.rollout.commands import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.testing import SimHost

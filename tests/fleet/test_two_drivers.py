@@ -15,7 +15,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator import drive
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
-from reactor.fleet.rollout.acts import Author, advance
+from reactor.fleet.rollout.commands import Author, advance
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import Phase
 
@@ -101,4 +101,30 @@ async def test_a_driver_that_is_cut_off_never_succeeds(fleet, monkeypatch):
             assert await ann.step() is not None  # it may look, and has no lease to write
             assert not await ann.lease.keep()
             assert (await Channels(js).read("web"))[0].by == "ben"
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("full", ["KV_reactor_drive", "KV_reactor_channels"])
+async def test_a_driver_says_that_the_servers_have_no_room_and_goes_on_when_they_have(fleet, full):
+    async with fleet.fleet_server.connected() as js, trio.open_nursery() as nursery:
+        await put_host(js, "web1")
+        await put_state(js, state(gate=Gate(soak=0, max_silent=Share("100%"))))
+        config = (await js.stream_info(full))["config"]
+        await js.update_stream(full, {**config, "max_bytes": 1})
+        heard, told = trio.Event(), []
+
+        def trouble(error):
+            told.append(error.message)
+            heard.set()
+
+        driver = Driver(js, "web", "ann", on_trouble=trouble, interval=0.05)
+        nursery.start_soon(driver.run)
+        with trio.fail_after(10):
+            await heard.wait()
+            assert "maximum bytes exceeded" in told[0]
+            assert (await Channels(js).read("web"))[0].wave == state().wave
+            await js.update_stream(full, {**config, "max_bytes": -1})
+            while (await Channels(js).read("web"))[0].wave == state().wave:  # noqa: ASYNC110 - the driver changes it
+                await trio.sleep(0.05)
+        assert len(told) == 1
         nursery.cancel_scope.cancel()

@@ -94,13 +94,13 @@ async def driven(fleet):
             await fleet.begin(js, 1, waves=WAVES, gate=Gate(soak=1.0))
             async with trio.open_nursery() as nursery:
 
-                def tell(state, _):
+                def show(state, _):
                     fleet.look(state)
                     if state.wave in WAVES[1:3] and len(fleet.kills) < WAVES.index(state.wave):
                         nursery.start_soon(fleet.kill_leader)
 
                 with trio.fail_after(600):
-                    state = await Driver(js, "web", "ann", tell=tell, interval=1.0).run(until_ended=True)
+                    state = await Driver(js, "web", "ann", on_state=show, interval=1.0).run(until_ended=True)
             yield js, state, time.monotonic() - began
 
 

@@ -64,12 +64,12 @@ CONTRADICTIONS = {
     "groups of a user, members of a group": (
         "group: {wheel: {members: [bob], membership: inclusive}}",
         "user: {ada: {groups: [wheel]}}",
-        "user#ada wants ada among the members of the group wheel, and group#wheel takes it out",
+        "user#ada adds ada to the members of the group wheel, and group#wheel removes it",
     ),
     "members of a group, groups of a user": (
         "user: {ada: {groups: [staff], membership: inclusive}}",
         "group: {wheel: {members: [ada]}}",
-        "group#wheel wants wheel among the groups of the user ada, and user#ada takes it out",
+        "group#wheel adds wheel to the groups of the user ada, and user#ada removes it",
     ),
     "a group that goes": (
         "group: {wheel: {ensure: absent}}",

@@ -76,10 +76,7 @@ def test_what_is_to_be_below_a_directory_that_goes_is_a_problem(removed):
     gone, kept = Managed(name=removed, ensure="absent"), Managed(name="/a/b/c")
     for resources in ([gone, kept], [kept, gone]):
         (problem,) = problems(*resources)
-        assert (
-            problem.message
-            == f"managed#{removed} removes {removed}, and managed#/a/b/c wants /a/b/c to be there"
-        )
+        assert problem.message == f"managed#{removed} removes {removed}, and managed#/a/b/c needs /a/b/c"
         assert problem.place.line == resources.index(kept) + 1
         assert [place.line for _, place in problem.notes] == [resources.index(gone) + 1]
 
@@ -114,9 +111,7 @@ resources:
     with pytest.raises(ManifestError) as refused:
         load(str(manifest))
     found = {problem.message: problem for problem in refused.value.diagnostics}
-    problem = found.pop(
-        "file#/srv/old removes /srv/old, and file#/srv/old/keep wants /srv/old/keep to be there"
-    )
+    problem = found.pop("file#/srv/old removes /srv/old, and file#/srv/old/keep needs /srv/old/keep")
     assert str(problem.place) == f"{manifest}:4:33"
     assert [str(place) for _, place in problem.notes] == [f"{manifest}:3:28"]
     assert all("is required" in message for message in found)

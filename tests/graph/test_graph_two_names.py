@@ -123,7 +123,7 @@ def test_two_names_of_one_mount_point_are_refused(host):
 def test_what_is_to_be_below_another_name_of_a_directory_that_goes_is_a_problem(host):
     gone, kept = Managed(name=f"{host}/real/sub", ensure="absent"), Managed(name=f"{host}/ln/sub/f")
     (problem,) = problems(gone, kept)
-    assert problem.message == f"{gone.ref} removes {gone.name}, and {kept.ref} wants {kept.name} to be there"
+    assert problem.message == f"{gone.ref} removes {gone.name}, and {kept.ref} needs {kept.name}"
 
 
 def test_a_file_waits_for_its_directory_by_whatever_name(host):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,39 @@ async def test_it_grows_with_its_device(fstype, mib, disk):
     assert subprocess.run(["e2fsck", "-f", "-n", disk], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("fstype", ["xfs", "btrfs"])
+@pytest.mark.parametrize("is_mounted", [False, True])
+async def test_one_that_only_grows_while_it_is_mounted_grows_too(fstype, is_mounted, tmp_path):
+    disk, point = blank(tmp_path / "disk", SIZES[fstype]), tmp_path / "point"
+    point.mkdir()
+    await converge(disk, fstype=fstype)
+    os.truncate(disk, 2 * SIZES[fstype] * MIB)
+    with attached(disk) if is_mounted else nullcontext(disk) as device:
+        if device is None:  # a container
+            return
+        if is_mounted:
+            subprocess.run(["mount", device, point], check=True)
+            assert "is in use by" in (await converge(disk, fstype=fstype, resize=True))[1]
+        try:
+            wanted = {"fstype": fstype, "resize": True}
+            assert await converge(device, fstype=fstype) == (Result.OK, "")
+            assert await must_change(device, **wanted) == "grew it to the size of its device"
+            assert not is_mounted or size_at(point) > 1.5 * SIZES[fstype] * MIB
+        finally:
+            if is_mounted:
+                subprocess.run(["umount", point], check=True)
+    subprocess.run(["mount", "-o", "loop", disk, point], check=True)
+    try:
+        assert size_at(point) > 1.5 * SIZES[fstype] * MIB
+    finally:
+        subprocess.run(["umount", point], check=True)
+
+
+def size_at(point):
+    found = os.statvfs(point)
+    return found.f_blocks * found.f_frsize
+
+
 async def test_drift_is_noticed_by_its_event(disk):
     resource = Filesystem(name=str(disk), label="data")
     async with running(resource) as story:
@@ -201,7 +235,7 @@ async def test_drift_is_noticed_by_its_event(disk):
         ({"label": "-F"}, "is not a label"),
         ({"uuid": "1A2B-3C4D"}, "is not a UUID of ext4"),
         ({"uuid": UUID, "fstype": "vfat"}, "is not a UUID of vfat"),
-        ({"resize": True, "fstype": "xfs"}, "resize does not grow xfs"),
+        ({"resize": True, "fstype": "vfat"}, "resize does not grow vfat"),
         ({"options": ["-qF"]}, "overwrite what the device holds"),
         ({"options": ["-f"], "fstype": "xfs"}, "overwrite what the device holds"),
         ({"options": ["/dev/sdb"]}, "is not an option"),
@@ -231,14 +265,20 @@ async def test_an_event_of_the_kernel_leads_to_a_check(disk):
         await story.until(lambda: len(story.checks(resource.ref)) > before)
 
 
-@pytest.fixture
-def loop(disk):
+@contextmanager
+def attached(disk):
     """A loop device on the disk; None on a host without them."""
     done = subprocess.run(["losetup", "--find", "--show", disk], capture_output=True, text=True, check=False)
     device = done.stdout.strip() or None
     yield device
     if device is not None:
         subprocess.run(["losetup", "--detach", device], check=True)
+
+
+@pytest.fixture
+def loop(disk):
+    with attached(disk) as device:
+        yield device
 
 
 async def test_what_is_in_use_is_never_overwritten(disk, loop, tmp_path):

@@ -30,8 +30,9 @@ SERVERS = Path("/etc/systemd/timesyncd.conf.d/reactor.conf")
 
 
 @pytest.fixture(autouse=True)
-def debian():
-    """As Debian installs it."""
+def debian(monkeypatch):
+    """As Debian installs it, and out of reach of the systemd of the host."""
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/no/such/bus")
     Path("/etc/debian_version").write_text("12.0\n")
     Path("/etc/default").mkdir()
     LOCALTIME.symlink_to("/usr/share/zoneinfo/Etc/UTC")

@@ -1,6 +1,7 @@
 """A journal or a disk of no use costs memory, loudly, and never the run."""
 
 import dataclasses
+import errno
 import os
 import resource
 import shutil
@@ -15,7 +16,7 @@ from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owe
 from reactor.engine.events import Cause, Event
 from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
-from reactor.journal.schema import FILE_NAME, is_garbage
+from reactor.journal.schema import FILE_NAME, is_garbage, open_for_writing
 from reactor.journal.store import beyond_repair
 from reactor.resources.file import File
 
@@ -151,6 +152,13 @@ def test_a_run_that_was_killed_while_it_made_its_journal_has_lost_nothing(direct
     assert not (directory / f"{FILE_NAME}.new").exists()
 
 
+def test_no_journal_is_made_through_a_link_that_appears_at_the_last_moment(directory, monkeypatch):
+    monkeypatch.setattr(os, "unlink", lambda new: os.symlink(directory / "elsewhere", new))
+    with pytest.raises(FileExistsError):
+        open_for_writing(str(directory / FILE_NAME))
+    assert not (directory / "elsewhere").exists()
+
+
 def test_the_journal_is_for_its_owner_only(directory):
     journal = told_by(directory)
     trio.run(journal.intend, "file#/a", ["exec#x"])
@@ -190,6 +198,38 @@ async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_again_once_
         "the journal can't be written",
         "the journal is written again",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost"), [(FileNotFoundError(), True), (OSError(errno.EIO, "no answer"), False)]
+)
+def test_a_journal_that_the_disk_does_not_show_is_not_lost_yet(directory, monkeypatch, error, is_lost):
+    def refuse(_path):
+        raise error
+
+    with journal_in(directory) as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", refuse)
+            found = journal.is_lost()
+        assert found is is_lost
+        assert not journal.is_lost()
+
+
+async def test_a_disk_that_takes_no_new_file_is_asked_once_for_each_batch(directory, monkeypatch):
+    asked = []
+
+    def refuse(path):
+        asked.append(path)
+        raise OSError("no room")
+
+    with journal_in(directory, []) as journal:
+        with closing(sqlite3.connect(directory / FILE_NAME)) as vandal:
+            vandal.execute("DROP TABLE refreshes")
+        with monkeypatch.context() as patch:
+            patch.setattr(writer, "open_store", refuse)
+            for number in range(3):
+                await journal.intend(f"file#/{number}", ["exec#x"])
+        assert asked == [str(directory)] * 3
 
 
 @contextmanager
@@ -335,6 +375,19 @@ def test_every_field_of_every_event_has_a_form_to_be_reported_by():
     ]
     assert {form for name, form in every if name not in row_validation._LEFT_OUT} <= {*row_validation._SHAPES}
     assert {name for name, _ in every} >= row_validation._LEFT_OUT
+
+
+@pytest.mark.parametrize("damaged", ["[", "5"])
+def test_damaged_diffs_are_reported_with_the_number_of_their_event(directory, damaged):
+    with journal_in(directory) as journal:
+        journal.record(changed(diffs=("+x\n",)))
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("UPDATE diffs SET texts = ?", (damaged,))
+        connection.commit()
+    with history_of(directory) as history:
+        (entry,) = history.entries()
+        with pytest.raises(HistoryError, match=f"the diffs of event {entry.id} in the journal are damaged"):
+            history.diffs(entry)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 
 from reactor import clock
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
-from reactor.journal import diffs, records, retention
+from reactor.journal import diffs, records, retention, store
 from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.store import open_store
@@ -245,7 +245,7 @@ def test_an_edit_of_order_is_no_intent_for_the_world(directory):
 
 def test_what_was_applied_is_written_when_it_changes_only(directory):
     written = []
-    for content in ("x", "x", "y"):
+    for content in ("x", "x", "y", "z"):
         with journal_in(directory) as journal:
             for _ in range(1000):
                 journal.applied(file(content))
@@ -254,12 +254,28 @@ def test_what_was_applied_is_written_when_it_changes_only(directory):
     assert written[0] == written[1] < written[2]
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 5, 6])
+def test_the_digests_of_more_resources_than_are_asked_for_at_once_are_all_found(
+    directory, monkeypatch, at_once
+):
+    monkeypatch.setattr(store, "_ASKED_AT_ONCE", at_once)
+    files = [File(name=f"/{number}", ensure="absent") for number in range(5)]
+    with journal_in(directory) as journal:
+        for each in files:
+            journal.applied(each)
+    opened, _, _ = open_store(str(directory))
+    with closing(opened):
+        assert list(opened.digests([*(each.ref for each in files), "file#/never"])) == [
+            each.ref for each in files
+        ]
+
+
 def test_the_same_manifest_is_the_same_generation(directory):
-    for content in ("x", "x", "y"):
+    for content in ("x", "x", "y", "z"):
         with journal_in(directory) as journal:
             journal.begin_generation([file(content), Exec(name="e", ensure="present", command="true")])
             journal.record(changed())
-    assert [entry.generation for entry in entries(directory)] == [1, 1, 2]
+    assert [entry.generation for entry in entries(directory)] == [1, 1, 2, 3]
 
 
 async def test_a_reader_that_pauses_does_not_keep_the_log_from_being_emptied(directory, nursery):
@@ -434,7 +450,7 @@ def test_a_text_or_a_list_that_just_fits_is_kept_whole(directory):
 def test_what_is_within_the_limits_is_never_deleted(directory):
     with journal_in(directory) as journal:
         for name in "abc":
-            journal.record(changed(f"file#/{name}"))
+            journal.record(changed(f"file#/{name}", diffs=(f"+{name}\n" * 100,)))
         trio.run(journal.intend, "file#/a", ["exec#x"])
     with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
         connection.create_function("in_force", 1, lambda _: False)
@@ -442,6 +458,9 @@ def test_what_is_within_the_limits_is_never_deleted(directory):
     assert kept_refs(directory) == ["file#/a", "file#/b", "file#/c"]
     with history_of(directory) as history:
         assert history.pending_refreshes() == {"exec#x"}
+        assert [history.diffs(entry) for entry in history.entries()] == [
+            [f"+{name}\n" * 100] for name in "abc"
+        ]
 
 
 def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_while_a_change_waits(

@@ -34,7 +34,7 @@ def test_batches_follow_each_other_and_an_acknowledged_event_is_not_sent_again(d
     assert sent.backlog() == Backlog(3, 3, 0)
     sent.acknowledge(first)
     second = SentEvents(str(directory), "fleet").next_batch(2, 1 << 16)
-    assert (refs(second), second.nonce) == (["file#/c"], first.nonce)
+    assert (refs(second), second.secret) == (["file#/c"], first.secret)
     sent.acknowledge(second)
     assert sent.next_batch(2, 1 << 16) is None
     assert sent.backlog() == Backlog(3, 0, 0)
@@ -44,7 +44,7 @@ def test_a_batch_is_repeated_with_the_same_ids_although_there_are_more_events(di
     first = sent.next_batch(200, 1 << 16)
     record(directory, "d")
     again = SentEvents(str(directory), "fleet").next_batch(200, 1 << 16)
-    assert (again.nonce, again.first, again.last, refs(again)) == (first.nonce, 1, 3, refs(first))
+    assert (again.secret, again.first, again.last, refs(again)) == (first.secret, 1, 3, refs(first))
     sent.acknowledge(again)
     assert refs(sent.next_batch(200, 1 << 16)) == ["file#/d"]
 
@@ -93,7 +93,7 @@ def test_a_new_journal_has_another_nonce_and_begins_anew(directory, sent):
     record(directory, "new")
     batch = sent.next_batch(200, 1 << 16)
     assert refs(batch) == ["file#/new"]
-    assert batch.nonce != first.nonce
+    assert batch.secret != first.secret
     sent.acknowledge(first)
     assert sent.backlog().unsent == 1
 
@@ -121,6 +121,17 @@ def test_losses_that_come_one_after_the_other_are_told_once_each(directory, sent
         assert batch.first == surviving
         sent.acknowledge(batch)
     assert lost == [6, 2]
+
+
+def test_only_what_was_deleted_of_a_batch_that_arrived_is_not_lost(directory, sent):
+    record(directory, "d", "e", "f", "g")
+    batch = sent.next_batch(4, 1 << 16)
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        with counting_losses(connection):
+            connection.execute("DELETE FROM events WHERE id IN (1, 2, 3, 5, 6)")
+        connection.commit()
+    sent.acknowledge(batch)
+    assert sent.backlog() == Backlog(newest=7, unsent=1, lost=2)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import sys
 import pytest
 from line_pipe import started
 
+from reactor.journal import state_directory
 from reactor.journal.state_directory import (
     Location,
     LockedError,
@@ -180,3 +181,8 @@ def test_a_holder_whose_signature_makes_no_sense_has_no_known_manifest(tmp_path,
     (tmp_path / "state" / "lock").write_text(text)
     assert held_manifest(directory.path) is None
     directory.release()
+
+
+def test_a_holder_that_ends_while_it_is_asked_has_no_known_manifest(tmp_path, monkeypatch):
+    monkeypatch.setattr(state_directory, "holder", lambda _: "process 1")
+    assert held_manifest(str(tmp_path)) is None

@@ -8,7 +8,10 @@ from journal_worlds import journal_in, told_by
 
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
+from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.parts import Setting
 
 
 def absent(path):
@@ -66,6 +69,29 @@ async def test_a_user_who_no_longer_asks_for_it_is_forgotten(directory):
         assert journal.reversals({}) == []
 
 
+@pytest.mark.parametrize(
+    "reversal",
+    [
+        pytest.param(
+            Setting(name="a", path="/etc/a.toml", ensure="absent"), id="no property that was not set"
+        ),
+        pytest.param(
+            Mount.model_validate(
+                {"name": "/a", "ensure": "present", "device": "/dev/a", "fstype": "ext4", "pass": 2}
+            ),
+            id="a property by its name in a manifest",
+        ),
+    ],
+)
+async def test_a_reversal_is_read_as_it_was_recorded(directory, reversal):
+    with journal_in(directory) as journal:
+        await journal.record_reversal(reversal.ref, reversal)
+    with journal_in(directory) as journal:
+        (found,) = journal.reversals({})
+    assert (found, found.model_fields_set) == (reversal, reversal.model_fields_set)
+    assert list(found.property_problems()) == []
+
+
 async def test_another_manifest_undoes_nothing_and_forgets_nothing(directory):
     with journal_in(directory) as journal:
         await journal.record_reversal("file#/a", absent("/a"))
@@ -74,6 +100,28 @@ async def test_another_manifest_undoes_nothing_and_forgets_nothing(directory):
     other.close()
     with journal_in(directory) as journal:
         assert journal.reversals({}) == [absent("/a")]
+
+
+async def test_a_later_record_of_another_manifest_hides_none_of_ours(directory):
+    with journal_in(directory) as journal:
+        await journal.record_reversal("file#/a", absent("/a"))
+    other = Journal.open(str(directory), "/etc/other.yaml", str)
+    await other.record_reversal("file#/b", absent("/b"))
+    other.close()
+    with journal_in(directory) as journal:
+        assert journal.reversals({}) == [absent("/a")]
+
+
+async def test_what_a_full_disk_keeps_from_being_undone_stays_applied(directory):
+    with journal_in(directory, []) as journal:
+        await journal.record_reversal("file#/a", absent("/a"))
+        journal.undone("file#/a")
+        journal.applied(absent("/a"))
+        journal._writer.store._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(ResourceError, match="could not be undone"):
+            await journal.record_reversal("file#/a", absent(f"/{'a' * 100_000}"))
+        assert not journal.can_undo("file#/a")
+        assert journal.cause_of(absent("/a")).name == "DRIFT"
 
 
 @pytest.mark.parametrize("manifest", ["https://example.net/site.tar.gz", "/etc/site.yaml"])

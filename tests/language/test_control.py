@@ -100,23 +100,23 @@ resources:
 
 
 @pytest.mark.parametrize(
-    ("condition", "message"),
+    ("condition", "message", "offset"),
     [
-        ("1 +", "unexpected"),
-        ("Nope", "unknown name Nope"),
-        ("'text'", "expected bool, but got"),
-        ("5", "expected bool, but got"),
-        ("{{ true }}", "written without {{ }}"),
-        ("${ true }", "written without {{ }}"),
+        ("1 +", "unexpected", 2),
+        ("Nope", "unknown name Nope", 0),
+        ("'text'", "expected bool, but got", 0),
+        ("5", "expected bool, but got", 0),
+        ("{{ true }}", "written without {{ }}", 0),
+        ("${ true }", "written without {{ }}", 0),
     ],
 )
-def test_a_condition_that_can_not_be_decided_is_reported_at_its_place(site, condition, message):
+def test_a_condition_that_can_not_be_decided_is_reported_at_its_place(site, condition, message, offset):
     with pytest.raises(ManifestError) as caught:
         site(f'resources:\n  - exec:\n      - a: {{control: {{if: "{condition}"}}}}\n')
     [problem] = caught.value.diagnostics
     assert message in problem.message
     assert problem.place.line == 3
-    assert problem.place.column >= len('      - a: {control: {if: "')
+    assert problem.place.column == len('      - a: {control: {if: "') + 1 + offset
 
 
 def test_resources_that_are_managed_elsewhere_may_want_the_same_path_to_be_different(site):

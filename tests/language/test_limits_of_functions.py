@@ -43,6 +43,14 @@ def test_a_template_that_uses_itself_without_end_is_refused(said, tmp_path):
     assert "templates use each other more than 10 deep" in said('template("t.templ")')
 
 
+@pytest.mark.parametrize(("depth", "is_refused"), [(10, False), (11, True)])
+def test_templates_may_use_each_other_ten_deep(said, tmp_path, depth, is_refused):
+    for number in range(1, depth):
+        (tmp_path / f"{number}.templ").write_text(f"${{{{ template('{number + 1}.templ') }}}}")
+    (tmp_path / f"{depth}.templ").write_text("end")
+    assert ("more than 10 deep" in said('template("1.templ") - 1')) is is_refused
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("directory", "not a regular file"), ("bytes", "it is not UTF-8 text")],

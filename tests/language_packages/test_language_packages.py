@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fixed_paths import immutable
 from registries import gem_registry, make_npm, npm_registry, publish_gems
 
 from reactor import ResourceError
@@ -222,3 +223,19 @@ async def test_a_full_disk_is_a_failure_that_the_next_run_repairs(converge, kind
 def test_what_makes_no_sense_is_found_at_load(kind, properties, words):
     with pytest.raises(ValueError, match=words):
         KINDS[kind](name="/x", **properties)
+
+
+async def test_a_dry_run_says_that_what_is_immutable_keeps_the_packages(converge, kind, tmp_path):
+    await converge(packages=[OLD[kind]])
+    tools = tmp_path / "tools"
+    removal = {"ensure": "absent"}
+    for fixed, wanted in (
+        (tools / KINDS[kind].listed_in, {"packages": [OTHER[kind]]}),
+        (tmp_path, removal),
+        (tools, removal),
+    ):
+        before = sorted(tmp_path.rglob("*"))
+        with immutable(fixed):
+            for noop in (True, False):
+                assert (await converge(noop=noop, **wanted))[0] is Result.FAILED
+                assert sorted(tmp_path.rglob("*")) == before or not noop

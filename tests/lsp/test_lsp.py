@@ -197,6 +197,11 @@ def test_the_problems_of_a_changed_text_are_those_of_the_new_text(tmp_path):
     pieces += ["      - name-of-run: {command: [x, y]}\n", "      - third: {require: [file#/tmp/lsp-a]}\n"]
     chance, known = random.Random(22), Document(str(tmp_path / "m.yaml"), VALID)
     base = VALID + '      - b:\n          command: "a && {{ Data.web.name }}"\n          timeout: 5\n'
+    base = base.replace(
+        "resources:", "  more: 1 # x\ndefaults: {exec: {timeout: 7, cwd: '/{{ Data.more }}'}}\nresources:"
+    )
+    base += "      - c: {command: x, control: {if: Data.more == 1}}\n"
+    pieces += ["@secret", "more", "timeout", "Data.more", "{{ lookup('data.more') }}", "{{ Data }}"]
     text, seen = base, set()
     for step in range(600):
         start = chance.randrange(len(text) + 1)

@@ -108,6 +108,7 @@ def caret_of(report):
         ("x" * 500 + "HERE" + "y" * 500, 501, "HERE" + "y" * 36 + "…"),
         ("x" * 500 + "HERE", 501, "HERE"),
         ("\t" * 200 + "HERE", 201, "HERE"),
+        ("x" * 499 + "\x1bHERE", 501, "HERE"),
     ],
 )
 def test_the_caret_stands_below_the_character(shown, line, column, below):

@@ -1,4 +1,4 @@
-"""Cells of the kind container, with a real docker: which container is there, by what is wanted of it."""
+"""Cells of the kinds container and container_network, with a real docker: what is there, by what is wanted."""
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ DRIFTS = {
     "renamed": [("POST", "/containers/web/rename?name=other")],
 }
 
+NETWORKS: dict[str, dict[str, object]] = {
+    "present": {"subnet": "10.213.7.0/24"},
+    "internal": {"subnet": "10.213.7.0/24", "internal": True},
+    "absent": {"ensure": "absent"},
+}
+USED = {"Image": ONE, "Cmd": ["/wait"], "HostConfig": {"NetworkMode": "backend"}}
+
 
 @cache
 def _daemon() -> Any:
@@ -47,6 +54,10 @@ def cells() -> Iterator[Cell]:
             yield _cell(state, wanted)
     for drift in DRIFTS:
         yield _cell(drift, "running", drift)
+    for wanted in NETWORKS:
+        for state in ("nothing", "another subnet", "another subnet with a container"):
+            yield _network_cell(state, wanted)
+    yield _network_cell("removed", "present", is_drift=True)
 
 
 def _cell(state: str, wanted: str, drift: str = "") -> Cell:
@@ -92,4 +103,44 @@ def _wrong(wanted: str, _place: Path) -> str | None:
         differs("that it runs", found["State"]["Running"], wanted != "stopped"),
         differs("that it is paused", found["State"]["Paused"], False),
         differs("its image", found["Config"]["Image"], TWO if wanted == "of another image" else ONE),
+    )
+
+
+def _network_cell(state: str, wanted: str, *, is_drift: bool = False) -> Cell:
+    def resources(place: Path) -> list[dict[str, object]]:
+        return [{"container_network": [{"backend": {"socket": _daemon().socket, **NETWORKS[wanted]}}]}]
+
+    return Cell(
+        "container_network",
+        f"{state}{' since' if is_drift else ''} / {wanted}",
+        resources,
+        partial(_wrong_network, wanted),
+        _nothing if is_drift else partial(_make_network, state),
+        (lambda _place: _daemon().ask("DELETE", "/networks/backend")) if is_drift else None,
+        fails=state.endswith("container"),
+        look=_look_at_networks,
+        clean=lambda _place: _daemon().remove_all(),
+    )
+
+
+def _make_network(state: str, _place: Path) -> None:
+    if state == "nothing":
+        return
+    pools = {"Config": [{"Subnet": "10.213.9.0/24"}]}
+    _daemon().ask("POST", "/networks/create", {"Name": "backend", "IPAM": pools})
+    if state.endswith("container"):
+        _daemon().ask("POST", "/containers/create?name=web", USED)
+
+
+def _look_at_networks(place: Path) -> object:
+    return _look(place), sorted(each["Id"] for each in _daemon().ask("GET", "/networks"))
+
+
+def _wrong_network(wanted: str, _place: Path) -> str | None:
+    found = _daemon().network("backend")
+    if found is None or wanted == "absent":
+        return differs("that it is there", found is not None, wanted != "absent")
+    return first(
+        differs("its subnet", found["IPAM"]["Config"][0]["Subnet"], "10.213.7.0/24"),
+        differs("that it is internal", found["Internal"], wanted == "internal"),
     )

@@ -21,6 +21,7 @@ MODULES = {
     "cells_tidy": 4,
     "cells_service": 8,
     "cells_timer": 8,
+    "cells_quadlet": 1,
     "cells_accounts": 6,
     "cells_cron": 2,
     "cells_exec": 2,

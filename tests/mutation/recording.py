@@ -60,6 +60,7 @@ def record(clone: Path, folders: list[str], tests: list[str], jobs: int, target:
     environment = {
         "COVERAGE_PROCESS_START": str(rc), "MUTATION_TIMES": str(times), "PYTHONPATH": str(HERE),
         "PYTEST_ADDOPTS": "-p recorder",  # also in the pytest of a world of its own
+        "WITH_SYSTEMD_SHARED": str(data),  # else it would be lost with the world of tests/systemd
     }  # fmt: skip
     pytest = [clone / ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     subprocess.run(

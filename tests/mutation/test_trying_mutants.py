@@ -76,6 +76,15 @@ def test_a_mutant_is_killed_by_the_test_that_fails_only_with_it(bench):
     assert attempt(bench, "* 2", "* 3", "test_fails_by_itself", "test_doubles") == killed
 
 
+def test_tests_run_in_the_order_of_the_request_whatever_the_project_does(bench):
+    reversing = "def pytest_collection_modifyitems(items): items.reverse()\n"
+    (bench.clone / "conftest.py").write_text(reversing)
+    (bench.clone / "test_m.py").write_text(TESTS + "\ndef test_doubles_too(): assert double() == 4\n")
+    tests = ["test_doubles", "test_doubles_too"]
+    for order in (tests, tests[::-1]):
+        assert attempt(bench, "* 2", "* 3", *order)[1] == f"test_m.py::{order[0]}"
+
+
 def test_a_mutant_that_no_test_notices_survives(bench):
     assert attempt(bench, "* 2", "* 3", "test_is_there")[0] == "survived"
     assert attempt(bench, "* 2", "* 3", "test_fails_by_itself")[0] == "untested"
@@ -117,6 +126,12 @@ def test_the_quickest_of_the_tests_that_executed_the_line_are_chosen():
         seconds, {"m.py": {9: frozenset({"slow", "quick", "slower"}), 13: frozenset({"elsewhere"})}}
     )
     assert choose(recording, "m.py", {"m.py": MODULE}, 9, 9) == Choice(["quick", "slow"], 25.1, 3)
+
+
+def test_tests_in_a_world_of_their_own_are_run_last():
+    seconds = {"tests/systemd/t.py::quick": 0.1, "tests/engine/t.py::slow": 2.0}
+    recording = Recording(seconds, {"m.py": {9: frozenset(seconds)}})
+    assert choose(recording, "m.py", {"m.py": MODULE}, 9, 9).tests == [*reversed(seconds)]
 
 
 def test_constants_are_tested_by_the_tests_of_who_imports_them():

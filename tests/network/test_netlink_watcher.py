@@ -286,6 +286,16 @@ async def test_an_overflow_is_reported_once_and_names_are_read_afresh(monkeypatc
         await begun(renamed, before + 1)
 
 
+async def test_a_burst_of_a_thousand_changes_fits_into_the_buffer(world):
+    hears = listener("a", world, WatchedTopic(Topic.ADDRESSES, "v0"))
+    async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        world.run_at_once(f"address add 10.0.{n // 250}.{n % 250 + 1}/32 dev v0" for n in range(1000))
+        await begun(hears, 2)
+        await wait_all_tasks_blocked(0.01)
+        assert not story.all(EventsLost)
+
+
 async def test_a_watcher_whose_socket_is_dead_is_replaced_and_nothing_is_missed(world, monkeypatch):
     hears = listener("a", world, WatchedTopic(Topic.LINK, "v0"))
     async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:

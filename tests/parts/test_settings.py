@@ -9,7 +9,7 @@ import pytest
 from parts_worlds import applied, setting
 
 from reactor.resource.plan import ResourceError
-from reactor.resources.parts.format_names import format_of
+from reactor.resources.parts.setting_formats import format_of
 
 SSHD = "Include /x\n\n#Port 22\n#PermitRootLogin prohibit-password\nUsePAM yes\n\n# Example\nMatch User git\n  X11Forwarding no # never\n"
 UNIT = "[Unit]\nA=b\n\n[Service]\nExecStart=/bin/a \\\n# why\n   b\n\n[Install]\nWantedBy=x\n"

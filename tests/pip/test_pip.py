@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fixed_paths import immutable
 from pip_worlds import copy_template, make_index, make_template, packages_of, unpack
 
 from reactor.engine.events import Result
@@ -245,3 +246,25 @@ async def test_root_runs_no_python_that_another_user_can_change(spoilt, template
         assert not mark.exists()
     finally:
         shutil.rmtree(root)
+
+
+@pytest.mark.parametrize(
+    "part", [".", "lib/python*/site-packages", "lib/python*/site-packages/one-1.0.dist-info/METADATA"]
+)
+async def test_a_dry_run_says_that_what_is_immutable_keeps_the_packages(converge, venv, have, part):
+    have("one-1.0")
+    (fixed,) = venv.glob(part) if part != "." else [venv]
+    before = sorted(venv.rglob("*"))
+    wanted = {"ensure": "absent"} if "one" in part or part == "." else {"packages": ["two-words"]}
+    with immutable(fixed):
+        for noop in (True, False):
+            result, words = await converge(noop=noop, **wanted)
+            assert (result, "not permitted" in words) == (Result.FAILED, True), words
+            assert sorted(venv.rglob("*")) == before or not noop
+
+
+async def test_a_dry_run_says_that_an_environment_can_not_be_made(converge, venv, tmp_path):
+    shutil.rmtree(venv)
+    with immutable(tmp_path):
+        result, words = await converge(noop=True)
+        assert (result, "not permitted" in words) == (Result.FAILED, True), words

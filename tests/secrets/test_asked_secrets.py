@@ -1,6 +1,9 @@
 """Commands and Vault are asked at an interval, and their last value stays in memory while they do not answer."""
 
+import ssl
+
 import pytest
+import trustme
 from vault_server import Vault, served
 
 from reactor.secrets.declarations import Source
@@ -134,6 +137,50 @@ def test_a_token_that_every_user_can_read_is_refused(vault, tmp_path):
     token.chmod(0o600)
     _, _, value = of_vault(vault, {}, token_file=str(token))
     assert value() == VALUE
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return trustme.CA()
+
+
+@pytest.fixture
+def with_certificate(vault, authority):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with served(vault, context) as address:
+        vault.address = address
+        yield vault
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_a_server_with_a_certificate_of_its_own_authority_is_trusted_by_its_file(
+    with_certificate, authority, tmp_path, by_variable
+):
+    file = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(file)
+    environ = {"VAULT_TOKEN": "root-token-of-the-test"} | ({"VAULT_CACERT": str(file)} if by_variable else {})
+    _, _, value = of_vault(with_certificate, environ, **({} if by_variable else {"ca_file": str(file)}))
+    assert value() == VALUE
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "does not answer: .*certificate"),
+        (trustme.CA().cert_pem.bytes(), "does not answer: .*certificate"),
+        (b"no certificate", "can't be asked"),
+    ],
+)
+def test_a_server_whose_certificate_is_of_another_authority_gets_no_token(
+    with_certificate, tmp_path, content, message
+):
+    (tmp_path / "ca.pem").write_bytes(content or b"")
+    more = {} if content is None else {"ca_file": str(tmp_path / "ca.pem")}
+    with pytest.raises(SecretError, match=message) as found:
+        of_vault(with_certificate, **more)[2]()
+    assert "ca_file" in found.value.hint
+    assert not with_certificate.asked
 
 
 def of_command(*command, **more):

@@ -42,8 +42,8 @@ class Vault:
 
 
 @contextmanager
-def served(vault):
-    """Yield the address of a server for ``vault``."""
+def served(vault, tls=None):
+    """Yield the address of a server for ``vault``. ``tls`` is the context of its certificate."""
 
     class Handler(BaseHTTPRequestHandler):
         def respond(self):
@@ -66,10 +66,12 @@ def served(vault):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

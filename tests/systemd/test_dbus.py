@@ -153,16 +153,16 @@ async def test_the_end_of_the_bus_is_reported_to_all_who_wait(daemon, library):
         except NoBusError as error:
             outcomes.append(error)
 
-    async with trio.open_nursery() as nursery:
-        bus = Bus(daemon.address, library)
-        await nursery.start(bus.run)
-        async with bus.signals(NAME_OWNER_CHANGED) as news:
-            daemon.send_signal(signal.SIGSTOP)  # it answers no more
-            for _ in range(200):
-                nursery.start_soon(ask)
-            await wait_all_tasks_blocked()
-            daemon.kill()
-            with trio.fail_after(60):
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            bus = Bus(daemon.address, library)
+            await nursery.start(bus.run)
+            async with bus.signals(NAME_OWNER_CHANGED) as news:
+                daemon.send_signal(signal.SIGSTOP)  # it answers no more
+                for _ in range(200):
+                    nursery.start_soon(ask)
+                await wait_all_tasks_blocked()
+                daemon.kill()
                 async for _ in news:
                     pass
     assert len(outcomes) == 200

@@ -122,6 +122,15 @@ async def test_an_alias_is_noticed_where_its_unit_is(app):
         await sink.until(lambda: sink.marks[0])
 
 
+async def test_a_change_of_the_file_of_a_unit_marks_its_alias(app):
+    alias = f"alias-{app.full}"
+    (ETC / alias).symlink_to(app.path)
+    async with watching(alias) as (sink, _):
+        await quiet(sink)
+        app.write("Nice=1")
+        await sink.until(lambda: sink.marks[0])
+
+
 async def test_a_unit_that_does_not_run_is_watched_without_loading_it_over_and_over(library, app):
     """To look at such a unit is to load and unload it: who looks when units come and go never ends."""
     last = Unit().write()

@@ -15,10 +15,11 @@ async def descriptor():
     opened.close()
 
 
-async def test_it_says_whether_a_read_may_have_left_events_behind(descriptor, tmp_path):
+@pytest.mark.parametrize("name", ["name", "n" * 250], ids=["short names", "long names"])
+async def test_it_says_whether_a_read_may_have_left_events_behind(descriptor, tmp_path, name):
     watched = descriptor.watch(os.fsencode(tmp_path))
     for number in range(1000):
-        (tmp_path / f"name{number}").touch()
+        (tmp_path / f"{name}{number}").touch()
     reads, events = 0, []
     descriptor.has_more = True
     while descriptor.has_more:
@@ -29,7 +30,7 @@ async def test_it_says_whether_a_read_may_have_left_events_behind(descriptor, tm
     assert reads > 1
     assert descriptor.read() == []
     assert {wd for wd, *_ in events} == {watched.wd}
-    assert {name for *_, name in events} == {f"name{number}".encode() for number in range(1000)}
+    assert {found for *_, found in events} == {f"{name}{number}".encode() for number in range(1000)}
 
 
 async def test_both_halves_of_a_rename_have_one_cookie(descriptor, tmp_path):
@@ -57,10 +58,11 @@ async def test_events_end_with_the_last_who_holds_the_watch(descriptor, tmp_path
     assert descriptor.read() == []
 
 
-async def test_a_file_is_no_directory_and_is_refused_where_one_is_wanted(descriptor, tmp_path):
+@pytest.mark.parametrize("only_names", [False, True])
+async def test_a_file_is_no_directory_and_is_refused_where_one_is_wanted(descriptor, tmp_path, only_names):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError):
-        descriptor.watch(os.fsencode(tmp_path / "file"))
+        descriptor.watch(os.fsencode(tmp_path / "file"), only_names=only_names)
 
 
 async def test_only_names_are_reported_where_only_these_matter(descriptor, tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 import trio
 from watch_recorder import Recorder, Watching
 
-from reactor.watchers.pending_writes import BURST, PAUSE, REFILL, WINDOW, ReadThrottle
+from reactor.watchers.pending_writes import BURST, EVENT_REFILL, PAUSE, REFILL, WINDOW, ReadThrottle
 
 
 def reads_in(throttle: ReadThrottle, seconds: float, every: float, marked=lambda number: ()) -> int:
@@ -48,10 +48,10 @@ def test_a_rare_event_is_read_at_once_after_a_flood():
 async def test_what_is_ours_is_noticed_in_a_flood(watch: Watching, tmp_path: Path, sink: Recorder):
     ours = tmp_path / "ours"
     await watch.arm(ours)
-    foreign = tmp_path / "foreign"
-    while not watch.watcher._throttle.pause:
-        foreign.write_text("x")
-        await trio.lowlevel.checkpoint()
+    now = trio.current_time()
+    for _ in range(BURST + 1):  # faster than any machine reads
+        watch.watcher._throttle.note((), now)
+    assert watch.watcher._throttle.pause
     ours.write_text("x")
     await sink.until(lambda: sink.marks)
 
@@ -80,3 +80,20 @@ def test_a_long_calm_saves_no_more_than_one_burst():
     for _ in range(BURST):
         throttle.note((), 1000.0)
     assert throttle.pause == PAUSE
+
+
+def test_a_vertex_that_is_marked_again_after_a_while_is_news_again():
+    def reads_after(marked: set[int], pause: float) -> int:
+        """How many more reads are allowed at once by a read that marks these, when none was allowed and 7 was marked."""
+        throttle = ReadThrottle()
+        for _ in range(BURST + 1 + EVENT_REFILL):
+            throttle.note({7}, 5.0)
+        throttle.note(marked, 5.0 + pause)
+        reads = 0
+        while not throttle.pause:
+            throttle.note((), 5.0 + pause)
+            reads += 1
+        return reads
+
+    assert reads_after({7}, WINDOW / 2) == reads_after(set(), WINDOW / 2)
+    assert reads_after({7}, 2 * WINDOW) == reads_after(set(), 2 * WINDOW) + EVENT_REFILL

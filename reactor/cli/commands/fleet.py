@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
-from reactor.cli.commands.fleet_doctor import doctor
-from reactor.cli.commands.fleet_keys import keys
+from reactor.cli.commands import fleet_enrolment, fleet_inspection, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_secrets import secret
-from reactor.cli.commands.fleet_shared import shared
-from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
@@ -116,7 +112,7 @@ def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     raise click.exceptions.Exit(drive_channels(home, channels, until_ended=until_ended))
 
 
-_ACTS = {
+_COMMANDS = {
     "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave go on."),
     "resume": ("Go on after a pause or a halt.", "Go on with the rollout of CHANNEL, in the same wave, which soaks again."),
     "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts stay at what they have."),
@@ -127,7 +123,7 @@ _ACTS = {
 
 
 def _act(name: str) -> click.Command:
-    short, text = _ACTS[name]
+    short, text = _COMMANDS[name]
 
     def act(channel: str, why: str, home: str, form: Format) -> None:
         from reactor.cli.running.fleet import act_on
@@ -141,17 +137,14 @@ def _act(name: str) -> click.Command:
     return click.command(name, short_help=short, help=text)(act)
 
 
-for _name in _ACTS:
+for _name in _COMMANDS:
     fleet.add_command(_act(_name))
 for _command in (
     *fleet_enrolment.COMMANDS,
     *fleet_views.COMMANDS,
     *fleet_releases.COMMANDS,
-    slots,
+    *fleet_inspection.COMMANDS,
     secret,
-    shared,
-    keys,
-    doctor,
 ):
     fleet.add_command(_command)
 
@@ -162,7 +155,7 @@ for _command in (
     default="/etc/reactor/fleet.yaml",
     show_default=True,
     metavar="FILE",
-    help="Read who this host is, its servers and its channels from FILE.",
+    help="Read the identity of this host, its servers and its channels from FILE.",
 )
 @click.option("--check", is_flag=True, help="Read the configuration, say what it means, and end.")
 @format_option("one JSON object per event")

@@ -112,7 +112,7 @@ def invite(
     default=_CONFIG,
     show_default=True,
     metavar="FILE",
-    help="Write who this host is into FILE, and its keys beside it.",
+    help="Write the identity of this host into FILE, and its keys beside it.",
 )
 @click.option(
     "--wait",
@@ -219,7 +219,7 @@ def admit(
 @click.command(short_help="Revoke the keys of a host, and forget it.")
 @click.argument("host")
 @click.option(
-    "--rekey", is_flag=True, help="Let it join again under its name with new keys: it was installed anew."
+    "--rekey", is_flag=True, help="Let it join again under its name with new keys: it was installed again."
 )
 @home_option
 def expel(host: str, rekey: bool, home: str) -> None:
@@ -227,7 +227,9 @@ def expel(host: str, rekey: bool, home: str) -> None:
 
     Its last summary is kept. What the host runs stays as it is: nothing can reach it any more.
 
-    Exit codes: 0 expelled; 1 there is no such host, or no server answers; 2 bad usage.
+    Each server of a cluster revokes for itself: the names of those that have confirmed it are shown, and of those that have not.
+
+    Exit codes: 0 expelled; 1 a server has not confirmed it, there is no such host, or no server answers; 2 bad usage.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ _changed = format_option("what was changed as JSON")
     default="95%",
     show_default=True,
     metavar="N",
-    help="Wait until so many hosts have converged.",
+    help="Wait until this number of hosts has converged.",
 )
 @click.option(
     "--check",
@@ -210,7 +210,7 @@ def pin(host: str, release: str, until: float | None, key: str, why: str, home: 
     type=click.IntRange(2),
     default=5,
     show_default=True,
-    help="Keep so many releases of each channel.",
+    help="Keep this number of releases of each channel.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @home_option

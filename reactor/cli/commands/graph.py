@@ -87,13 +87,7 @@ def graph(
     from reactor.loading import load
 
     form = form or _guess(output)
-    if depth is not None and around is None:
-        error = click.UsageError("--depth needs --around")
-        raise with_hint(error, "add --around REF")
-    if form == "png" and output is None and sys.stdout.isatty():
-        raise with_hint(
-            click.UsageError("a PNG can't be written to a terminal"), "write to a file with -o FILE"
-        )
+    _check_usage(form, output, around, depth)
     # With --state, checks may run commands, so only the files that a run trusts are read.
     trust = nullcontext() if state else trust_everybody()
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust:
@@ -105,6 +99,15 @@ def graph(
         )
     states = _states(whole) if state else None
     _write(_exported(shown, form, states), output)
+
+
+def _check_usage(form: str, output: Path | None, around: str | None, depth: int | None) -> None:
+    if depth is not None and around is None:
+        error = click.UsageError("--depth needs --around")
+        raise with_hint(error, "add --around REF")
+    if form == "png" and output is None and sys.stdout.isatty():
+        error = click.UsageError("a PNG can't be written to a terminal")
+        raise with_hint(error, "write to a file with -o FILE")
 
 
 def _guess(output: Path | None) -> str:

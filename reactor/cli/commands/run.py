@@ -131,39 +131,21 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @metrics_options
 @state_dir_option
 def run(
-    manifests: tuple[str, ...],
-    render: bool,
-    converge_once: bool,
-    noop: bool,
-    monitor_only: bool,
-    diff: bool,
-    form: Format,
-    converged_timeout: float | None,
-    jobs: int | None,
-    only: tuple[str, ...],
-    exclude: tuple[str, ...],
-    detailed_exitcodes: bool,
-    state_dir: str | None,
-    inputs: Callable[[], Inputs],
-    ui: Address | None,
-    registration: str | None,
-    registration_stream: str | None,
-    endpoint: MetricsEndpoint | None,
-) -> None:
+    manifests: tuple[str, ...], render: bool, converge_once: bool, noop: bool, monitor_only: bool, diff: bool,
+    form: Format, converged_timeout: float | None, jobs: int | None, only: tuple[str, ...], exclude: tuple[str, ...],
+    detailed_exitcodes: bool, state_dir: str | None, inputs: Callable[[], Inputs], ui: Address | None,
+    registration: str | None, registration_stream: str | None, endpoint: MetricsEndpoint | None,
+) -> None:  # fmt: skip
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
+    bad_usage = exitcodes.bad_usage_code(detailed=detailed_exitcodes)
+    if render:
+        _render(manifests, form, inputs, bad_usage)
+        return
     from reactor.cli.options.network import RunNetwork
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
     from reactor.secrets.reader import RunSecrets
 
-    bad_usage = exitcodes.bad_usage_code(detailed=detailed_exitcodes)
-    if render:
-        from reactor.cli.commands.render import show_rendered
-        from reactor.trust.inputs import trust_everybody
-
-        with trust_everybody():
-            show_rendered(manifests, "json" if form == "json" else "yaml", inputs, bad_usage)
-        return
     options = RunOptions(
         watch=not converge_once or converged_timeout is not None,
         noop=noop,
@@ -180,7 +162,17 @@ def run(
         network=network, registration=None if noop else registration,
     )  # fmt: skip
     ended, interruption = asked.converge(endpoint, ui)
-    code = exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
-    if interruption.cut_short or (converge_once and interruption.left_work):
-        code = exitcodes.signal_code(interruption.number)
-    raise click.exceptions.Exit(code)
+    cut_short = interruption.cut_short or (converge_once and interruption.left_work)
+    raise click.exceptions.Exit(
+        exitcodes.signal_code(interruption.number)
+        if cut_short
+        else exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
+    )
+
+
+def _render(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs], bad_usage: int) -> None:
+    from reactor.cli.commands.render import show_rendered
+    from reactor.trust.inputs import trust_everybody
+
+    with trust_everybody():
+        show_rendered(manifests, "json" if form == "json" else "yaml", inputs, bad_usage)

@@ -90,10 +90,6 @@ def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool
       reactor service install --name reactor-web web.yaml -- --jobs 8
       reactor service install --dry-run --fleet /etc/reactor/fleet.yaml
     """
-    from reactor.service.installation import install as put_in_place
-    from reactor.service.installation import require_root, require_systemd
-    from reactor.service.program import require_own_program
-
     manifests = tuple(takewhile(lambda word: not word.startswith("-"), words))
     wanted: Service
     resources: list[Resource] = []
@@ -105,12 +101,20 @@ def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool
     if dry_run:
         click.echo(text, nl=False)
         return
+    _install(name, text, start=not no_start)
+
+
+def _install(name: str, text: str, *, start: bool) -> None:
+    from reactor.service.installation import install as put_in_place
+    from reactor.service.installation import require_root, require_systemd
+    from reactor.service.program import require_own_program
+
     with _reporting_installation_errors():
         require_root()
         require_own_program()
         require_systemd()
         done = False
-        for sentence in put_in_place(name, text, start=not no_start):
+        for sentence in put_in_place(name, text, start=start):
             click.echo(sentence)
             done = True
         if not done:

@@ -93,10 +93,10 @@ class RunNetwork:
                 used.set()
         await used.wait()
 
-    async def run(self, tell: Callable[[str], None]) -> None:
-        """Follow the values until cancelled, once an expression has read one. ``tell`` gets warnings."""
+    async def run(self, warn: Callable[[str], None]) -> None:
+        """Follow the values until cancelled, once an expression has read one. ``warn`` gets warnings."""
         await self.used()
         if (values := self._values) is not None:
             if self._is_kept:
                 values.keep()
-            await values.run(tell)
+            await values.run(warn)

@@ -1,19 +1,21 @@
-"""Tasks beside the engine of a run, such as the link to a fleet. They may fail; the run goes on without them."""
+"""Tasks beside the engine of a run, such as the link to a fleet, and notifications. The run goes on without them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
+from reactor.engine.events import Event
 from reactor.errors import reason_of
 
 if TYPE_CHECKING:
     from reactor.engine.engine import Engine
-    from reactor.engine.events import Event
     from reactor.journal.journal import Journal
+    from reactor.manifest.notify_channels import Channel
     from reactor.metrics.tally import Gauge
+    from reactor.notify.run_notifications import Notifications
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds between a failure and the next start. They double with each failure."""
@@ -53,3 +55,45 @@ async def supervise(
         warn(f"{companion.name} failed, and starts again in {pause:g} s: {reason}")
         await trio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
+
+
+class RunNotifications:
+    """Implements a sink of events, and a task beside the engine. ``make`` makes the `Notifications` of channels."""
+
+    def __init__(
+        self, channels: Mapping[str, Channel], make: Callable[[Mapping[str, Channel]], Notifications]
+    ) -> None:
+        self._channels = channels
+        self._make = make
+        self._sending: Notifications | None = None
+        self._declared = trio.Event()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if self._sending is not None:
+            self._sending(event)
+
+    def renew(self, channels: Mapping[str, Channel]) -> None:
+        """Use ``channels`` from now on."""
+        if self._sending is not None:
+            self._sending.renew(channels)
+        elif channels:
+            self._channels = channels
+            self._declared.set()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Send messages when they are due, until cancelled."""
+        if self._channels:
+            await self._made().run(task_status=task_status)
+        task_status.started()
+        await self._declared.wait()
+        await self._made().run()
+
+    def _made(self) -> Notifications:
+        self._sending = self._make(self._channels)
+        return self._sending
+
+    async def drain(self) -> None:
+        """At the end of a run, send the results of a single run, and store messages that could not be sent."""
+        if self._sending is not None:
+            await self._sending.drain()

@@ -14,8 +14,8 @@ from reactor.cli.messages import reporting_manifest_errors
 from reactor.cli.options.formats import Format
 from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
+from reactor.cli.running.companions import RunNotifications
 from reactor.cli.running.engine_run import RunServices, converge
-from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
 from reactor.console.display import Display

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
-from reactor.cli.running.heap import share_heap
-from reactor.cli.running.notifications import RunNotifications
+from reactor.cli.running.companions import RunNotifications
+from reactor.cli.running.heap import share_heap, use_huge_pages
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
 from reactor.console.display import Display
@@ -188,17 +188,31 @@ async def _run_with_services(
         if display:
             _show(nursery, engine, display, services)
         await _report(nursery, engine, services)
-        if services.directory and display and engine.options.watch:
-            from reactor.cli.running.state_guard import guard_state
-
-            keep = (engine, services.directory, services.journal, services.control, display.warn)
-            nursery.start_soon(guard_state, *keep)
+        if engine.options.watch:
+            _start_lasting(nursery, engine, display, services)
         if services.companions and display:
             _accompany(nursery, engine, display, services)
         ended = await engine.run()
         await _end_services(services)
         nursery.cancel_scope.cancel()
     return ended
+
+
+def _start_lasting(
+    nursery: trio.Nursery, engine: Engine, display: Display | None, services: RunServices
+) -> None:
+    """Start what only a run that lasts needs."""
+    nursery.start_soon(_use_huge_pages, engine)
+    if services.directory and display:
+        from reactor.cli.running.state_guard import guard_state
+
+        keep = (engine, services.directory, services.journal, services.control, display.warn)
+        nursery.start_soon(guard_state, *keep)
+
+
+async def _use_huge_pages(engine: Engine) -> None:
+    await engine.settled.wait()
+    await use_huge_pages()
 
 
 def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
 import trio
@@ -13,7 +14,7 @@ from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
-from reactor.fleet.link.errors import IdentityError, UnreachableError
+from reactor.fleet.link.errors import IdentityError, LinkError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.cluster import usual_copies
@@ -23,16 +24,16 @@ from reactor.fleet.operator.keyring import KeyringError, save_credentials
 from reactor.fleet.operator.server_config import CONFIG, load_operator_directory, make_operator_directory
 from reactor.fleet.operator.session import operator_session, save_servers
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams
-from reactor.fleet.rollout import acts
+from reactor.fleet.rollout import commands
 from reactor.fleet.rollout.state import ChannelState, Phase
 
-_ACTS: dict[str, Callable[[ChannelState, acts.Author], ChannelState]] = {
-    "pause": acts.pause,
-    "resume": acts.resume,
-    "halt": acts.halt,
-    "advance": acts.advance,
-    "approve": acts.approve,
-    "rollback": acts.rollback,
+_COMMANDS: dict[str, Callable[[ChannelState, commands.Author], ChannelState]] = {
+    "pause": commands.pause,
+    "resume": commands.resume,
+    "halt": commands.halt,
+    "advance": commands.advance,
+    "approve": commands.approve,
+    "rollback": commands.rollback,
 }
 
 
@@ -94,7 +95,7 @@ def admit_host(
 def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> int:
     """Drive until stopped, or until nothing moves. Returns the exit code."""
 
-    def tell(state: ChannelState, why: str) -> None:
+    def show(state: ChannelState, why: str) -> None:
         click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {why}")
 
     async def all_of_them(js: JetStream) -> list[bool]:
@@ -102,7 +103,8 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
         async def one(channel: str) -> None:
             begun, _ = await Channels(js).read(channel)
-            found = await Driver(js, channel, author(), tell=tell).run(until_ended=until_ended)
+            driver = Driver(js, channel, author(), on_state=show, on_trouble=partial(_wait_for_servers, channel))
+            found = await driver.run(until_ended=until_ended)
             ended.extend([_went_well(begun, found)] if found else [])
 
         async with trio.open_nursery() as nursery:
@@ -117,6 +119,10 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
     return 0 if all(ended) else 1
 
 
+def _wait_for_servers(channel: str, error: LinkError) -> None:
+    notice(f"{channel}: it stands still and tries again: {error.message}", error.hint)
+
+
 def _went_well(begun: ChannelState | None, ended: ChannelState) -> bool:
     """Whether what was going on has ended: a release is done, or the hosts are back if that was the aim already."""
     if begun is not None and begun.phase in (Phase.REVERTING, Phase.REVERTED):
@@ -126,7 +132,7 @@ def _went_well(begun: ChannelState | None, ended: ChannelState) -> bool:
 
 def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
     """Change a rollout, in the name of the user at this machine."""
-    state = within(home, lambda js: Channels(js).act(channel, _ACTS[name], author(), why))
+    state = within(home, lambda js: Channels(js).act(channel, _COMMANDS[name], author(), why))
     if form == "json":
         click.echo(json.dumps(state.to_fields()))
     else:

@@ -24,6 +24,7 @@ from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import read_small_file
 from reactor.fleet.operator import invitations
+from reactor.fleet.operator.account_update import Confirmations
 from reactor.fleet.operator.admission import LIFE, Admission, Answered
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.expulsion import expel
@@ -222,12 +223,12 @@ async def _answer(js: JetStream, admission: Admission, message: Message) -> Answ
         notice(f"a host is not answered: {error.message}", error.hint)
         return None
     request = done.request
-    who = request.host if request else "a request"
+    subject = request.host if request else "a request"
     if done.refused:
-        notice(f"refused {who}: {done.refused}", None)
+        notice(f"refused {subject}: {done.refused}", None)
     elif request is not None:
         did = "admitted" if request.kind == "join" else "renewed the credentials of"
-        click.echo(f"{did} {who}")
+        click.echo(f"{did} {subject}")
     return done
 
 
@@ -238,9 +239,23 @@ def expel_host(home: str, host: str, *, rejoins: bool) -> None:
     except ReactorError as error:
         fail_for(error)
     revoked = within(home, lambda js: expel(js, files, host, rejoins=rejoins))
-    if not revoked:
+    if revoked is None:
         notice(
             f"no key of {host} is known, so none is revoked: its credentials stay good until they expire",
             None,
         )
-    click.echo(f"expelled {host}" + ("; it may join again with new keys" if rejoins else ""))
+    where = f": its keys are revoked on {', '.join(revoked.confirmed)}" if revoked else ""
+    click.echo(f"expelled {host}{where}" + ("; it may join again with new keys" if rejoins else ""))
+    if revoked is not None:
+        _require_all(host, revoked)
+
+
+def _require_all(host: str, revoked: Confirmations) -> None:
+    """End the command with exit code 1 if a server has not confirmed the revocation."""
+    silent = [*revoked.missing, *[f"{revoked.unnamed} more of the cluster"] * bool(revoked.unnamed)]
+    if silent:
+        notice(
+            f"not confirmed by {', '.join(silent)}: there, {host} may still be connected",
+            f"a server takes it when it reaches the others again; to see whether it has: reactor fleet expel {host}",
+        )
+        raise click.exceptions.Exit(1)

@@ -99,7 +99,7 @@ class FleetCompanion:
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
-        connection = Connection(self._config.options, tell=_tell)
+        connection = Connection(self._config.options, on_problem=_show_problem)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
@@ -155,7 +155,7 @@ async def keep_credentials(config: HostConfig, connection: Connection) -> None:
     """Renew the credentials of this host, until cancelled. Needs the card key, which `join` writes."""
     path, name = config.options.credentials, config.identity.id
     if config.card_key is not None and path is not None:
-        await Renewal(connection, name, path, config.card_key, card=config.card, tell=_say).run()
+        await Renewal(connection, name, path, config.card_key, card=config.card, on_notice=_show_notice).run()
 
 
 def _secrets_place(manifests: ChannelManifests, config_path: str) -> FleetPlace:
@@ -165,7 +165,7 @@ def _secrets_place(manifests: ChannelManifests, config_path: str) -> FleetPlace:
     return FleetPlace(directory, os.path.join(directory_of(config_path), AGE_KEY))
 
 
-def _say(text: str) -> None:
+def _show_notice(text: str) -> None:
     notice(text, None)
 
 
@@ -220,5 +220,5 @@ def follow(
     return exitcodes.run_code(ended, once=False, detailed=False)
 
 
-def _tell(error: LinkError) -> None:
+def _show_problem(error: LinkError) -> None:
     notice(error.message, error.hint)

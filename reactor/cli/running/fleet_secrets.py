@@ -33,7 +33,7 @@ def set_from(home: str, name: str, where: str, file: str | None, form: Format) -
         keys, age = _keys(home, make=True)
     except (ReactorError, OSError) as error:
         _fail(error)
-    _say(form, within(home, lambda js: SecretStore(js, keys, age).set(name, where, value)))
+    _show_change(form, within(home, lambda js: SecretStore(js, keys, age).set(name, where, value)))
 
 
 def sync_secrets(home: str, form: Format) -> None:
@@ -44,14 +44,14 @@ def sync_secrets(home: str, form: Format) -> None:
         _fail(error)
     changes = within(home, lambda js: SecretStore(js, keys, age).sync())
     for each in changes:
-        _say(form, each)
+        _show_change(form, each)
     if not changes and form == "text":
         click.echo("no host lacks a secret")
 
 
 def remove_from(home: str, name: str, form: Format) -> None:
     """Remove a secret from all hosts."""
-    _say(form, within(home, lambda js: remove_secret(js, name)))
+    _show_change(form, within(home, lambda js: remove_secret(js, name)))
 
 
 def show_secrets(home: str, form: Format) -> None:
@@ -83,7 +83,7 @@ def _keys(home: str, *, make: bool) -> tuple[Keyring, SecretKeys]:
     return keys, SecretKeys(home, make=make)
 
 
-def _say(form: Format, changed: Changed) -> None:
+def _show_change(form: Format, changed: Changed) -> None:
     if form == "json":
         click.echo(json.dumps({"name": changed.name, "hosts": changed.hosts, "removed": changed.removed}))
         return

@@ -23,7 +23,7 @@ from reactor.fleet.operator.known_hosts import FleetView, HostLine, KnownHost, r
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.overview import Overview, overviews
 from reactor.fleet.operator.where import Predicate
-from reactor.fleet.rollout.acts import RolloutError
+from reactor.fleet.rollout.commands import RolloutError
 from reactor.resource.escaping import escaped
 
 _MOST_SHOWN = 200

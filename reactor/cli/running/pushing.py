@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import trio
 
 from reactor.cli.messages import fail_for
-from reactor.cli.running.push_sockets import directory_of_sockets
 from reactor.console.jsonlines import line
 from reactor.errors import ReactorError, first_of
 from reactor.fleet.bundle.limits import BundleLimits
@@ -27,9 +28,10 @@ from reactor.fleet.push.pusher import Plan, push_to_all
 from reactor.fleet.push.report import ended_record, event_lines, host_line, outcome_record, table
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.session import Push
-from reactor.fleet.push.ssh import Ssh
+from reactor.fleet.push.ssh import LONGEST_DIRECTORY, Ssh
 from reactor.fleet.push.waves import Amount
-from reactor.trust.inputs import open_input
+from reactor.trust.inputs import make_own_directory, open_input
+from reactor.trust.rule import DistrustedError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SIGNALLED = 128
@@ -176,3 +178,16 @@ async def _pushed_as_text(plan: Plan, push: Push) -> list[Outcome]:
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def directory_of_sockets() -> str | None:
+    """Make the directory if it is missing; None where no directory is ours alone, or its path is too long for a socket."""
+    above = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = os.path.abspath(os.path.join(above, "reactor", "ssh"))
+    if len(os.fsencode(path)) > LONGEST_DIRECTORY or "%" in path:
+        return None
+    try:
+        make_own_directory(path)
+    except (OSError, DistrustedError):
+        return None
+    return path

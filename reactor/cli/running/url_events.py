@@ -20,7 +20,7 @@ class UrlEvents:
     def __init__(self, urls: Sequence[str], context: str, warn: Callable[[str], None]) -> None:
         self._warn = warn
         self._changed = trio.Event()
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
         self._linked: dict[Link, list[Address]] = {}
         for url in dict.fromkeys(urls):
             if (link := link_of(url)) is not None:
@@ -45,11 +45,11 @@ class UrlEvents:
 
         The age in a warning does not make it new.
         """
-        told = {each.partition("; the last good version")[0]: each for each in warnings}
+        current = {each.partition("; the last good version")[0]: each for each in warnings}
         if self._linked:
-            for new in told.keys() - self._told:
-                self._warn(told[new])
-        self._told = frozenset(told)
+            for new in current.keys() - self._reported:
+                self._warn(current[new])
+        self._reported = frozenset(current)
 
     def _note(self) -> None:
         self._changed.set()

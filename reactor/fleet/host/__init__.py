@@ -4,11 +4,9 @@ An event on the network says only "look": the host then reads the documents and 
 bundles are run, and nothing here stops the run: without network the release in force stays.
 
 - ``ports``: the interfaces to the host: its identity, its disk, its run;
-- ``documents``: reads releases and pins from the network or the disk, and verifies them;
-- ``download``: brings a bundle, and goes on where it broke off;
+- ``fetch``: reads releases and pins from the network or the disk, and verifies them; downloads bundles;
 - ``follow``: follows one channel;
-- ``report``: sends the newest summary, not too often;
-- ``event_sender``: sends the events of the journal;
+- ``reporting``: sends the newest summary, not too often, and the events of the journal;
 - ``fleet_host``: puts these parts together for one host;
 - ``disk``: the releases on the disk of a real host;
 - ``root_manifest``: the manifest that the run of a real host follows;

@@ -10,10 +10,9 @@ import trio
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.host.event_sender import EventSender
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
-from reactor.fleet.host.report import Reporter
+from reactor.fleet.host.reporting import EventSender, Reporter
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
@@ -28,7 +27,8 @@ class FleetHost:
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
         self.connection = connection
-        self._js = JetStream(connection)
+        answer = host.pace.answer
+        self._js = JetStream(connection, seconds=answer, first_wait=answer / 5)
         self.followers = [
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]

@@ -14,8 +14,7 @@ from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
-from reactor.fleet.host.download import download
+from reactor.fleet.host.fetch import VerifiedRelease, download, read_pin, read_release
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
@@ -35,9 +34,9 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel; ``tell`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel; ``on_change`` is called when it changes."""
 
-    def __init__(self, js: JetStream, host: Host, channel: str, tell: Callable[[], None]) -> None:
+    def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
         self.trigger = DebouncedEvent()
         self.spec = HostSpec(host.identity.id)
@@ -45,7 +44,7 @@ class ChannelFollower:
         self._js = js
         self._host = host
         self._store = host.stores[channel]
-        self._tell = tell
+        self._on_change = on_change
         self._hinted = 0
         self._seen = 0
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
@@ -65,7 +64,7 @@ class ChannelFollower:
             try:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
-                self._say(why=str(error))
+                self._update_report(why=str(error))
                 done, longest = False, pace.longest_retry
             retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
@@ -94,7 +93,7 @@ class ChannelFollower:
         except (LinkError, StoreLockedError):
             raise
         except ReactorError as error:
-            self._say(HostPhase.REJECTED, about, why=error.message)
+            self._update_report(HostPhase.REJECTED, about, why=error.message)
         return True
 
     async def _follow(self, state: ChannelState) -> None:
@@ -112,7 +111,7 @@ class ChannelFollower:
             windows=identity.windows,
         )
         if desired.release is None:
-            self._say(HostPhase.WAITING, why=desired.why)
+            self._update_report(HostPhase.WAITING, why=desired.why)
             return
         chosen = offered
         if desired.release != state.release:
@@ -123,22 +122,22 @@ class ChannelFollower:
         about = state.release if desired.is_held else chosen.digest
         judgement = judge(chosen.release, self._circumstances())
         if judgement.answer is Answer.EXCLUDED:
-            self._say(HostPhase.EXCLUDED, about, why=judgement.why)
+            self._update_report(HostPhase.EXCLUDED, about, why=judgement.why)
         elif judgement.answer is Answer.WAIT or desired.waits:
-            self._say(HostPhase.WAITING, about, why=judgement.why or desired.why)
+            self._update_report(HostPhase.WAITING, about, why=judgement.why or desired.why)
         else:
             if chosen.digest != self._store.in_force:
                 await self._switch(chosen, about, state.splay)
             if desired.is_held:
-                self._say(HostPhase.HELD, about, why=desired.why)
+                self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._say(HostPhase.MOVING, about, why=judgement.why)
+                self._update_report(HostPhase.MOVING, about, why=judgement.why)
                 self.refresh()
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
         if not self._store.has_bundle(release):
-            self._say(HostPhase.FETCHING, about)
+            self._update_report(HostPhase.FETCHING, about)
             if splay and (await self._store.arrived()).bundle != release.bundle:
                 await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
             await download(self._js.objects(BUNDLES), release, self._store)
@@ -182,7 +181,7 @@ class ChannelFollower:
         phase = self._host.engine.phase_of(report.about)
         if phase is HostPhase.CONVERGED and self._is_stale(report.about):
             phase = HostPhase.STALE
-        self._say(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
+        self._update_report(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
 
     def _is_stale(self, digest: str) -> bool:
         kept = self._store.document(digest)
@@ -191,7 +190,7 @@ class ChannelFollower:
         except DocumentError:
             return False
 
-    def _say(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
+    def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
         new = replace(
             old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
@@ -200,4 +199,4 @@ class ChannelFollower:
             new = replace(new, since=self._host.clock())
         self.report = new
         if new != old:
-            self._tell()
+            self._on_change()

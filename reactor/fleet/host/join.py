@@ -124,15 +124,15 @@ async def _answered(  # noqa: PLR0917 - what `join` has
     wait: Callable[[], None],
 ) -> Answer:
     """Repeat the request until it is answered: an operator may have to admit the host first."""
-    told = False
+    is_announced = False
     async with connected(options) as connection:
         with trio.move_on_after(seconds):
             while True:
                 try:
                     return await ask(connection, sent, card_key, request.nonce, seconds=_AGAIN)
                 except (NoAnswerError, DisconnectedError):
-                    if not told:
-                        told = True
+                    if not is_announced:
+                        is_announced = True
                         wait()
                 await trio.sleep(_AGAIN)
     raise NotAdmittedError(

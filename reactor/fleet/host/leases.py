@@ -13,7 +13,7 @@ from reactor.fleet.link.key_value import KeyValue
 from reactor.fleet.slot_holder import Holder, Place, holder_of
 from reactor.resource.common_properties import Slot
 
-_GIVEN_BACK = 10
+_GIVEN_BACK = 1
 """Seconds for which it stays there that a slot was given back."""
 _AGAIN = 1.0
 """Seconds until the next attempt to renew, when the servers did not answer."""

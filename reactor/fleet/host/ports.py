@@ -36,7 +36,8 @@ class Pace(NamedTuple):
     """Seconds. ``look``: between looks without a reason; ``summary``: the least between two; ``beat``: the most.
 
     ``events``: between two batches of events. ``burst``: how many looks at a channel may follow each other quickly;
-    over a longer time there is one per second, whatever hints arrive.
+    over a longer time there is one per second, whatever hints arrive. ``answer``: the time limit of a request with all its
+    repetitions, of which the first comes after a fifth of it.
     """
 
     look: float = 600.0
@@ -46,6 +47,7 @@ class Pace(NamedTuple):
     longest_retry: float = 60.0
     events: float = 1.0
     burst: int = 10
+    answer: float = 5.0
 
 
 class ReleaseStore(Protocol):
@@ -122,8 +124,8 @@ class EventBatch(Protocol):
     """Events to send. See `reactor.journal.sent_events.Batch`."""
 
     @property
-    def nonce(self) -> str:
-        """Names the journal."""
+    def secret(self) -> str:
+        """A random number of the journal that nobody else knows."""
 
     @property
     def first(self) -> int:

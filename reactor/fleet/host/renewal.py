@@ -28,7 +28,7 @@ _FIRST_RETRY, _LONGEST_RETRY = 30.0, 3600.0
 class Renewal:
     """Renews the files ``credentials`` and ``card``.
 
-    ``card_key``: the fleet's public card key. ``tell`` gets a sentence for people.
+    ``card_key``: the fleet's public card key. ``on_notice`` gets each message for operators.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Renewal:
         card_key: str,
         *,
         card: str | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        on_notice: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._connection = connection
@@ -47,7 +47,7 @@ class Renewal:
         self._credentials = credentials
         self._card_key = card_key
         self._card = card
-        self._tell = tell
+        self._on_notice = on_notice
         self._clock = clock
 
     async def run(self) -> None:
@@ -62,7 +62,7 @@ class Renewal:
                 await self._connection.wait_up()
                 await self.renew()
             except (ReactorError, OSError) as error:
-                self._tell(f"the credentials of {self._host} can't be renewed: {error}")
+                self._on_notice(f"the credentials of {self._host} can't be renewed: {error}")
                 await trio.sleep(retry)
                 retry = min(2 * retry, _LONGEST_RETRY)
             else:
@@ -86,10 +86,10 @@ class Renewal:
         answer = await ask(self._connection, request.sealed(keys.sign), self._card_key, request.nonce)
         jwt, signed, card = admitted(answer, request, self._card_key)
         keys.save(jwt)
-        self._tell(f"the credentials of {self._host} are renewed")
+        self._on_notice(f"the credentials of {self._host} are renewed")
         if self._card is not None and self._is_newer(self._card, signed, card):
             replace_file(self._card, signed.to_bytes(), PUBLIC)
-            self._tell(
+            self._on_notice(
                 f"the card of {self._host} has changed: restart this run to follow {', '.join(card.channels)}"
             )
 

@@ -32,7 +32,7 @@ class SecretFollower:
     """Keeps the files in ``directory`` equal to the secrets of ``host`` on the servers.
 
     ``card_key``: the public card key, which must have signed each; ``used``: the names that the manifest reads;
-    ``tell`` takes a sentence about a secret that is refused.
+    ``warn`` is called with a message about each refused secret.
     """
 
     def __init__(
@@ -41,15 +41,15 @@ class SecretFollower:
         card_key: str,
         directory: str,
         used: Callable[[], Iterable[str]],
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self.trigger = DebouncedEvent()
         self._host = host
         self._card_key = card_key
         self._directory = directory
         self._used = used
-        self._tell = tell
-        self._told: dict[str, str] = {}
+        self._warn = warn
+        self._warned: dict[str, str] = {}
         self._looked: frozenset[str] = frozenset()
 
     def names_changed(self) -> bool:
@@ -95,11 +95,11 @@ class SecretFollower:
             sealed = SealedSecret.from_bytes(stored)
             sealed.verify(self._card_key, self._host, name)
         except ReactorError as error:
-            if self._told.get(name) != error.message:
-                self._told[name] = error.message
-                self._tell(f"the secret {name} is refused: {error.message}")
+            if self._warned.get(name) != error.message:
+                self._warned[name] = error.message
+                self._warn(f"the secret {name} is refused: {error.message}")
             return
-        self._told.pop(name, None)
+        self._warned.pop(name, None)
         if _content(path) != sealed.data:
             replace_file(path, sealed.data, _PRIVATE)
 

@@ -87,14 +87,14 @@ class SharedValues:
                 if self._on_name is not None:
                     self._on_name(name)
 
-    async def run(self, js: JetStream, tell: Callable[[str], None]) -> None:
+    async def run(self, js: JetStream, warn: Callable[[str], None]) -> None:
         """Keep the files of all names that expressions have read or will read, until cancelled."""
         token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as nursery:
 
             def follow(name: str) -> None:
                 if self._on_name is not None:  # else this ends, and the nursery may be closed
-                    nursery.start_soon(_Follower(js, name, self.path(name), tell).run)
+                    nursery.start_soon(_MirrorFollower(js, name, self.path(name), warn).run)
 
             with self._lock:
                 self._on_name = lambda name: token.run_sync_soon(follow, name)
@@ -106,15 +106,15 @@ class SharedValues:
                 self._on_name = None
 
 
-class _Follower:
-    """Keeps one file current: it reads the values at each hint, after each connection, and at an interval."""
+class _MirrorFollower:
+    """Keeps the file of one name current: reads its values at each hint, after each connection, and at an interval."""
 
-    def __init__(self, js: JetStream, name: str, path: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, js: JetStream, name: str, path: str, warn: Callable[[str], None]) -> None:
         self._js = js
         self._name = name
         self._path = path
-        self._tell = tell
-        self._told = ""
+        self._warn = warn
+        self._warned = ""
         self._hinted = 0
         self._trigger = DebouncedEvent()
 
@@ -153,15 +153,15 @@ class _Follower:
             }
             await trio.to_thread.run_sync(_write_mirror, self._path, self._name, values)
         except (LinkError, OSError) as error:
-            self._say(f"the values {self._name} of other hosts are not read: {error}")
+            self._warn_once(f"the values {self._name} of other hosts are not read: {error}")
             return False
-        self._told = ""
+        self._warned = ""
         return max((each.sequence for each in found), default=0) >= hinted
 
-    def _say(self, problem: str) -> None:
-        if problem != self._told and self._js.connection.up:
-            self._told = problem
-            self._tell(problem)
+    def _warn_once(self, problem: str) -> None:
+        if problem != self._warned and self._js.connection.up:
+            self._warned = problem
+            self._warn(problem)
 
 
 def read_mirror(path: str, name: str) -> dict[str, Mapping[str, Any]] | None:

@@ -31,16 +31,16 @@ class SharesPublisher:
             self._wanted = dict(shares)
             self._trigger.set()
 
-    async def run(self, js: JetStream, tell: Callable[[str], None]) -> None:
+    async def run(self, js: JetStream, warn: Callable[[str], None]) -> None:
         """Publish until cancelled. The shared values stay on the servers when the run ends."""
-        retry, told = _FIRST_RETRY, ""
+        retry, warned = _FIRST_RETRY, ""
         with js.connection.watched(lambda status: self._trigger.set() if status.up else None):
             while True:
                 await js.connection.wait_up()
                 problem = await self._publish(js)
-                if problem and problem != told and js.connection.up:
-                    tell(problem)
-                told = problem
+                if problem and problem != warned and js.connection.up:
+                    warn(problem)
+                warned = problem
                 await self._trigger.wait(retry if problem else LOOK)
                 retry = min(retry * 2, _LONGEST_RETRY) if problem else _FIRST_RETRY
 

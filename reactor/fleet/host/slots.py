@@ -12,7 +12,7 @@ import math
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import trio
@@ -29,13 +29,18 @@ from reactor.fleet.wire.parser import Message
 from reactor.resource.common_properties import Slot
 
 FIRST_WAIT, LONGEST_WAIT = 0.02, 5.0
-"""The longest random wait in seconds after a slot became free. It doubles while other hosts are faster."""
+"""The longest random wait in seconds after a slot became free: at first, and at most."""
+_GROWTH, _SHRINKAGE = 4, 2
+_FEW = 8
+"""With about so many waiting hosts or fewer, the longest wait shrinks."""
 _TELL_AGAIN = 10.0
 _NAMED = 5
 _PATIENCE = 3.0
 """Seconds without a connection after which the servers count as unreachable."""
 _AGAIN = 1.0
 _FAREWELL = 2.0
+_EXPIRY = 1.0
+"""Seconds within which a server notices that a lease has ended."""
 
 
 def steady() -> float:
@@ -95,17 +100,19 @@ class FleetSlots:
 
     async def _take(self, lease: Lease, name: str, telling: _ReasonReporter) -> None:
         """Return when the lease has one of the slots ``name``, or does not need one."""
-        longest, since = FIRST_WAIT, self._clock()
+        spread, since = _Spread(), self._clock()
         while True:
             try:
                 js = self._connected()
-                with _Hints.of(js, name) as hints:
-                    while not await self._try(js, lease, name, telling):
-                        await hints.wait(self._look, longest)
-                        longest, since = min(2 * longest, LONGEST_WAIT), self._clock()
+                with _Hints.of(js, name, spread, lease.slot.lease) as hints:
+                    while held := await self._try(js, lease, name, telling):
+                        hints.expect(held)
+                        await hints.wait(self._look)
+                        spread.grow()
+                        since = self._clock()
             except WrongRevisionError:
-                await trio.sleep(random.uniform(0, longest))  # noqa: S311 - no secret
-                longest = min(2 * longest, LONGEST_WAIT)
+                await spread.sleep()
+                spread.grow()
             except LinkError as error:
                 away = not isinstance(error, DisconnectedError) or self._clock() - since >= _PATIENCE
                 if away and lease.slot.offline == "proceed":
@@ -121,23 +128,28 @@ class FleetSlots:
             raise DisconnectedError("there is no connection")
         return self._js
 
-    async def _try(self, js: JetStream, lease: Lease, name: str, telling: _ReasonReporter) -> bool:
-        """Take a slot if one is free. Raises WrongRevisionError if another host was faster, and LinkError."""
+    async def _try(
+        self, js: JetStream, lease: Lease, name: str, telling: _ReasonReporter
+    ) -> frozenset[Place]:
+        """Take a slot and return nothing; if none is free, return those that are held.
+
+        Raises WrongRevisionError if another host was faster, and LinkError.
+        """
         entries = await _entries(js, name)
         revisions = {Place.of(each.key): each.revision for each in entries}  # of each slot the last
         holders = [
             (Place.of(each.key), holder_of(each.key, each.value)) for each in entries if not each.deleted
         ]
         ours = next((place for place, holder in holders if holder.token == lease.holder.token), None)
-        taken = {place for place, _ in holders}
+        taken = frozenset(place for place, _ in holders)
         free = [place for n in range(lease.slot.at_most) if (place := Place(name, str(n))) not in taken]
         if ours is None and (len(taken) >= lease.slot.at_most or not free):
             telling.tell(_held_by(holder for _, holder in holders))
-            return False
+            return taken
         place = ours or random.choice(free)  # noqa: S311 - no secret
         with trio.CancelScope(shield=True):  # else it is not known who has it
             await lease.take(js.key_value(SLOTS), place, revisions.get(place, 0))
-        return True
+        return frozenset()
 
 
 class _ReasonReporter:
@@ -156,18 +168,47 @@ class _ReasonReporter:
             self._waits(reason)
 
 
-class _Hints:
-    """Signals when a slot of one name becomes free. A renewed or taken slot is ignored."""
+class _Spread:
+    """Random waits, so that not all waiting hosts ask at once.
+
+    They grow when another host was faster, and shrink when a slot stayed free for long: with n hosts it is the nth part.
+    """
 
     def __init__(self) -> None:
-        self._free: set[str] = set()
+        self.longest = FIRST_WAIT
+
+    async def sleep(self) -> None:
+        """Wait at random, for ``longest`` seconds at most."""
+        await trio.sleep(random.uniform(0, self.longest))  # noqa: S311 - no secret
+
+    def grow(self) -> None:
+        """Another host may have been faster."""
+        self.longest = min(_GROWTH * self.longest, LONGEST_WAIT)
+
+    def taken(self, seconds: float) -> None:
+        """Another host has taken a slot that was free for ``seconds``."""
+        if seconds > self.longest / _FEW:
+            self.longest = max(self.longest / _SHRINKAGE, FIRST_WAIT)
+
+
+class _Hints:
+    """Signals when a slot of one name becomes free, or is not renewed for ``lease`` seconds.
+
+    It tells ``spread`` when a free one was taken.
+    """
+
+    def __init__(self, spread: _Spread, lease: float) -> None:
+        self._spread = spread
+        self._lease = lease + _EXPIRY
+        self._free: dict[str, float] = {}
+        self._ends: dict[str, float] = {}
         self._event = trio.Event()
 
     @classmethod
     @contextmanager
-    def of(cls, js: JetStream, name: str) -> Iterator[_Hints]:
+    def of(cls, js: JetStream, name: str, spread: _Spread, lease: float) -> Iterator[_Hints]:
         """Receive the hints for the slots ``name`` within the block."""
-        hints = cls()
+        hints = cls(spread, lease)
         with ExitStack() as stack:
             subject = f"{CHANGED_SLOT}{name}.*.*"
             stack.enter_context(js.connection.subscribed(subject, hints._take))
@@ -177,24 +218,39 @@ class _Hints:
     def _take(self, message: Message) -> None:
         place = message.subject.rpartition(".")[0]
         if "KV-Operation" in message.headers:
-            self._free.add(place)
+            self._free[place] = trio.current_time()
+            self._ends.pop(place, None)
             self._event.set()
-        else:
-            self._free.discard(place)
+            return
+        self._ends[place] = trio.current_time() + self._lease
+        if (since := self._free.pop(place, None)) is not None:
+            self._spread.taken(trio.current_time() - since)
 
     def _look(self, _: object) -> None:
         """The connection has changed: hints may have been lost."""
-        self._free.add("")
+        self._free[""] = trio.current_time()
         self._event.set()
 
-    async def wait(self, look: float, longest: float) -> None:
+    def expect(self, held: Collection[Place]) -> None:
+        """Expect that the holders of these slots renew them."""
+        now = trio.current_time()
+        places = (f"{CHANGED_SLOT}{place.name}.{place.number}" for place in held)
+        self._ends = {
+            place: end if (end := self._ends.get(place, 0.0)) > now else now + self._lease for place in places
+        }
+
+    def _may_be_free(self) -> bool:
+        return bool(self._free) or trio.current_time() >= min(self._ends.values(), default=math.inf)
+
+    async def wait(self, look: float) -> None:
         """Return when a slot may be free, or when the interval is over."""
         with trio.move_on_after(look * random.uniform(0.5, 1.5)):  # noqa: S311 - no secret
             while True:
-                await self._event.wait()
+                with trio.move_on_at(min(self._ends.values(), default=math.inf)):
+                    await self._event.wait()
                 self._event = trio.Event()
-                await trio.sleep(random.uniform(0, longest))  # noqa: S311 - no secret
-                if self._free:
+                await self._spread.sleep()
+                if self._may_be_free():
                     break
         self._free.clear()
 

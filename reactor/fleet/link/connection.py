@@ -18,10 +18,9 @@ from reactor.fleet.link.errors import (
     UnreachableError,
 )
 from reactor.fleet.link.handshake import open_session
-from reactor.fleet.link.messages import Messages
 from reactor.fleet.link.options import Options, Timing
-from reactor.fleet.link.outbox import Outbox
 from reactor.fleet.link.pauses import Outage, Pauses
+from reactor.fleet.link.queues import Messages, Outbox
 from reactor.fleet.link.requests import Requests, Waiting
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.link.session import SessionTasks
@@ -39,18 +38,22 @@ _MOST_REASONS = 100
 class Connection:
     """``epoch`` counts the connections made: after each, what was missed has to be looked up.
 
-    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a reason for being down,
+    ``on_problem`` gets each problem that operators should know: a denied subject (once), a slow reader, a reason for being down,
     once in each outage.
     """
 
     def __init__(
-        self, options: Options, *, tell: Callable[[LinkError], None] = ignore, timing: Timing | None = None
+        self,
+        options: Options,
+        *,
+        on_problem: Callable[[LinkError], None] = ignore,
+        timing: Timing | None = None,
     ) -> None:
         """Raises ContextError for a malformed URL of a server."""
         self.options = options
         self.epoch = 0
         self.pool = Pool(options.servers)
-        self._tell = tell
+        self._on_problem = on_problem
         self._timing = timing or Timing()
         self._tokens = itertools.count(1)
         self._inbox = f"{options.inbox_prefix}.{secrets.token_hex(11)}"
@@ -60,7 +63,7 @@ class Connection:
         self._tasks: SessionTasks | None = None
         self._up = trio.Event()
         self._failed_rounds = trio.Event()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._watchers: set[Callable[[Status], None]] = set()
         self.status = Status(False, "", trio.current_time())
         self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
@@ -121,10 +124,14 @@ class Connection:
     def _set_status(self, status: Status) -> None:
         self.status = status
         if status.up:
-            self._told.clear()
-        elif status.why is not None and str(status.why) not in self._told and len(self._told) < _MOST_REASONS:
-            self._told.add(str(status.why))
-            self._tell(status.why)
+            self._reported.clear()
+        elif (
+            status.why is not None
+            and str(status.why) not in self._reported
+            and len(self._reported) < _MOST_REASONS
+        ):
+            self._reported.add(str(status.why))
+            self._on_problem(status.why)
         for watcher in tuple(self._watchers):
             watcher(status)
 
@@ -170,7 +177,7 @@ class Connection:
         if publishing:
             self._requests.fail(error, lambda waiting: waiting.subject == subject)
         if self._subscriptions.is_new_denial(subject, publishing):
-            self._tell(error)
+            self._on_problem(error)
 
     def moved(self) -> None:
         """The servers of the cluster have changed."""
@@ -208,7 +215,7 @@ class Connection:
 
         def take(message: Message) -> None:
             if not messages.put(message) and messages.lost == 1:
-                self._tell(
+                self._on_problem(
                     LinkError(
                         f"messages of {subject} are lost: they come faster than they are read", code="R0907"
                     )
@@ -314,11 +321,11 @@ async def connected(
     options: Options,
     *,
     seconds: float = 3.0,
-    tell: Callable[[LinkError], None] = ignore,
+    on_problem: Callable[[LinkError], None] = ignore,
     timing: Timing | None = None,
 ) -> AsyncIterator[Connection]:
     """Yield a connection that is up. Raises LinkError when there is none within ``seconds``, as for a command."""
-    connection = Connection(options, tell=tell, timing=timing)
+    connection = Connection(options, on_problem=on_problem, timing=timing)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(connection.run)
         failure: Exception | None = None

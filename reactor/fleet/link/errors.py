@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from reactor.errors import ReactorError
 
 
@@ -99,3 +102,12 @@ class ForeignServerError(LinkError):
 
 class NoKeysError(ForeignServerError):
     """The server has no accounts and asks for no keys, so credentials can't be used."""
+
+
+@contextmanager
+def describing_missing(describe: Callable[[], MissingError]) -> Iterator[None]:
+    """Within the block, replace a MissingError of the server by the one that ``describe`` returns."""
+    try:
+        yield
+    except MissingError as error:
+        raise describe() from error

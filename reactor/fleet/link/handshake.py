@@ -87,14 +87,14 @@ def explained(error: BaseException, server: Server, options: Options) -> LinkErr
 def refused(text: str, server: Server, options: Options) -> LinkError:
     """Convert an error of the server that ends the connection to a LinkError."""
     lower = text.lower()
-    who = described(options, server)
+    subject = described(options, server)
     where = f" in {options.origin}" if options.origin else ""
     if "expired" in lower:
         hint = f"get new credentials, and check the clock of this host{where and f'; they are named{where}'}"
-        return ExpiredError(f"the NATS server {server} refuses {who}: expired", hint)
+        return ExpiredError(f"the NATS server {server} refuses {subject}: expired", hint)
     if "authorization" in lower or "authentication" in lower or "account" in lower:
         hint = f"check user, password, token or credentials{where}, and the users of the server"
-        return IdentityError(f"the NATS server {server} refuses {who}: {text}", hint)
+        return IdentityError(f"the NATS server {server} refuses {subject}: {text}", hint)
     if "secure connection" in lower or "tls" in lower:
         return tls.explained(EOFError(), server, options)
     return UnreachableError(
@@ -174,8 +174,8 @@ def _connect_fields(session: Session, options: Options) -> dict[str, Any]:
 
 def _largest(info: dict[str, Any]) -> int:
     """Return the largest size of a message in bytes, as the server announces it, within bounds."""
-    said = info.get("max_payload")
-    return min(max(said if isinstance(said, int) else 0, _LEAST_LIMIT), _MOST_LIMIT)
+    given = info.get("max_payload")
+    return min(max(given if isinstance(given, int) else 0, _LEAST_LIMIT), _MOST_LIMIT)
 
 
 async def _received(stream: trio.abc.Stream) -> bytes:

@@ -48,11 +48,17 @@ class Ack(NamedTuple):
 
 
 class JetStream:
-    """The JetStream of a connection. ``seconds``: the time limit of a request with all its repetitions."""
+    """The JetStream of a connection. ``seconds``: the time limit of a request with all its repetitions.
 
-    def __init__(self, connection: Connection, *, seconds: float = 5.0) -> None:
+    ``first_wait``: seconds until the first repetition.
+    """
+
+    def __init__(
+        self, connection: Connection, *, seconds: float = 5.0, first_wait: float = _FIRST_WAIT
+    ) -> None:
         self.connection = connection
         self.seconds = seconds
+        self._first_wait = first_wait
         self.prefix = connection.options.api_prefix
 
     # --- publish
@@ -209,7 +215,7 @@ class JetStream:
         """Repeat a request that is not answered, or that has no leader now. ``silent``: see `_API_PATIENCE`."""
         begun = trio.current_time()
         until = begun + self.seconds
-        wait, pause = _FIRST_WAIT, _FIRST_PAUSE
+        wait, pause = self._first_wait, _FIRST_PAUSE
         while True:
             left = until - trio.current_time()
             try:
@@ -222,7 +228,7 @@ class JetStream:
                 ):
                     raise
                 if isinstance(error, NoAnswerError) and not isinstance(error, NoRespondersError):
-                    wait = min(2 * wait, _LONGEST_WAIT)
+                    wait = max(wait, min(2 * wait, _LONGEST_WAIT))
                     continue
             await trio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
-from reactor.fleet.link.errors import MissingError, WrongRevisionError
+from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.reading import Start
 from reactor.fleet.link.stored import Stored, last_message, last_messages
@@ -99,7 +99,7 @@ class KeyValue:
 
     async def last(self, key: str) -> Entry | None:
         """Return the newest entry of a key, which may be a deletion; None if there never was one."""
-        with self._bucket_missing():
+        with describing_missing(self.missing):
             stored = await last_message(self.js, self.stream, self._subject(key))
         return None if stored is None else self._entry(stored)
 
@@ -111,7 +111,7 @@ class KeyValue:
     async def entries(self, *filters: str) -> list[Entry]:
         """Return the entries with a value whose keys match, by revision. Without filters, all."""
         subjects = self._filters(filters)
-        with self._bucket_missing():
+        with describing_missing(self.missing):
             await self.js.stream_info(self.stream)
             found = [self._entry(each) for each in await last_messages(self.js, self.stream, subjects)]
         return [each for each in found if not each.deleted]
@@ -193,7 +193,7 @@ class KeyValue:
             headers["Nats-TTL"] = f"{ttl}s"
         prefix = self.js.prefix
         subject = self._subject(key) if prefix == _DEFAULT_PREFIX else f"{prefix}.{self._subject(key)}"
-        with self._bucket_missing():
+        with describing_missing(self.missing):
             ack = await self.js.publish(
                 subject,
                 value,
@@ -228,13 +228,6 @@ class KeyValue:
             if not _FILTER.fullmatch(each):
                 raise ValueError(f"not a filter of keys: {each!r}")
         return [self.prefix + each for each in filters or (">",)]
-
-    @contextmanager
-    def _bucket_missing(self) -> Iterator[None]:
-        try:
-            yield
-        except MissingError as error:
-            raise self.missing() from error
 
     def missing(self) -> MissingError:
         """Return the error that says that the bucket is missing."""

@@ -9,12 +9,18 @@ import re
 import secrets
 import string
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Literal
 
 import trio
 
-from reactor.fleet.link.errors import DamagedError, LinkError, MissingError, NoRespondersError
+from reactor.fleet.link.errors import (
+    DamagedError,
+    LinkError,
+    MissingError,
+    NoRespondersError,
+    describing_missing,
+)
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
 from reactor.fleet.link.stored import Stored, last_message, messages_from
@@ -68,7 +74,7 @@ class ObjectStore:
 
     async def info(self, name: str) -> ObjectInfo | None:
         """Return the metadata of an object, which may be deleted; None if there never was one."""
-        with self._store_missing():
+        with describing_missing(self.missing):
             stored = await last_message(self.js, self.stream, self._subject(name))
         return None if stored is None else self.info_of(stored)
 
@@ -128,7 +134,7 @@ class ObjectStore:
     ) -> AsyncGenerator[Stored, None]:
         """Yield the chunks, those after a sequence number: directly, or through a consumer where the stream forbids that.
 
-        So many are asked for ``at_once``. They are not verified.
+        ``at_once``: the number that is requested at a time. They are not verified.
         """
         subject = f"$O.{self.bucket}.C.{info.nuid}"
         if not info.size:
@@ -205,7 +211,7 @@ class ObjectStore:
     async def _send(self, nuid: str, data: Iterable[bytes]) -> tuple[int, int, str]:
         """Send the chunks; return their total size, their number, and the digest."""
         digest, size, chunks = hashlib.sha256(), 0, 0
-        with self._store_missing(), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
+        with describing_missing(self.missing), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
             try:
                 for chunk in _split(data):
                     await upload.send(chunk)
@@ -219,7 +225,7 @@ class ObjectStore:
 
     async def _publish_info(self, name: str, info: Mapping[str, Any]) -> int:
         data = json.dumps(info, separators=(",", ":"), ensure_ascii=False).encode()
-        with self._store_missing():
+        with describing_missing(self.missing):
             ack = await self.js.publish(
                 self._subject(name), data, headers={"Nats-Rollup": "sub"}, stream=self.stream
             )
@@ -245,13 +251,6 @@ class ObjectStore:
 
     def _shown(self, name: str) -> str:
         return f"the object {name} of the object store {self.bucket}"
-
-    @contextmanager
-    def _store_missing(self) -> Iterator[None]:
-        try:
-            yield
-        except MissingError as error:
-            raise self.missing() from error
 
     def missing(self) -> MissingError:
         """Return the error that says that the store is missing."""

@@ -19,7 +19,7 @@ from reactor.fleet.link.errors import (
     NoAnswerError,
 )
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.queues import Messages
 from reactor.fleet.link.status import Status
 from reactor.fleet.link.stored import Stored
 from reactor.fleet.wire import commands

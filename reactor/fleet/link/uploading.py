@@ -9,7 +9,7 @@ import trio
 
 from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream, acknowledged
-from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.queues import Messages
 
 _IN_FLIGHT = 16
 _AFTERMATH = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from reactor.fleet.link.errors import MissingError
+from reactor.fleet.link.errors import MissingError, describing_missing
 from reactor.fleet.link.reading import Reader
 from reactor.fleet.link.stored import Stored
 
@@ -29,8 +29,6 @@ class Watch(Generic[Item]):
         return self
 
     async def __anext__(self) -> Item | None:
-        try:
+        with describing_missing(self._missing):
             stored = await anext(self._reader)
-        except MissingError as error:
-            raise self._missing() from error
         return None if stored is None else self._item_of(stored)

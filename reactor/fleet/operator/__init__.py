@@ -8,12 +8,11 @@
 - ``streams``: makes the streams, and updates their configuration;
 - ``clock``: the time of the servers;
 - ``channels``: the states of channels, read and changed by compare-and-set;
-- ``publishing``: bundles and signed releases in the object store;
 - ``views``: the hosts of a channel, as the driver needs them;
 - ``drive``: the process that moves waves, under a lease;
 - ``session``: a connection of an operator;
 - ``releasing``: from a directory to a rollout;
-- ``stored_releases``: releases in the object store: found, signed, pinned, removed;
+- ``stored_releases``: bundles and releases in the object store: published, found, signed, pinned, removed;
 - ``known_hosts``: all hosts and channels, read at once;
 - ``live_fleet``: the same, kept up to date;
 - ``where``: chooses hosts by an expression;
@@ -26,8 +25,9 @@
 - ``invitations``: makes tokens, and counts how often each was used;
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes its stored data;
+- ``account_update``: gives the JWT of an account to the servers, and finds out which have taken it;
 - ``public_keys``: the public keys of the fleet and its hosts;
 - ``errors``: the errors of enrolment;
-- ``slots``: the held slots; ``shared``: the values that hosts share;
+- ``shared_state``: the held slots, and the values that hosts share;
 - ``secrets``: sets secrets of hosts; ``secret_keys``: the age key of operators; ``stored_secrets``: lists them.
 """

@@ -199,8 +199,8 @@ def _renewed(  # noqa: PLR0917 - as `signed_token`
     if old is not None:
         found = claims_of(old)
         if (found.get("sub"), found.get("iss")) == (subject.public, issuer.public):
-            said = {key: value for key, value in found["nats"].items() if key not in ("type", "version")}
-            if said == dict(claims):
+            known = {key: value for key, value in found["nats"].items() if key not in ("type", "version")}
+            if known == dict(claims):
                 return old
             issued = max(issued, int(found["iat"]) + 1)
     return signed_token(role, subject.public, name, issuer, claims, issued=issued)

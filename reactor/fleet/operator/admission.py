@@ -120,7 +120,7 @@ class Admission:
             return spec.card
         raise RefusedError(
             f"there is a host {request.host} with other keys",
-            f"give another --name; if the host was installed anew: {again}",
+            f"give another --name; if the host was installed again: {again}",
         )
 
     async def _renewed(self, received: Received) -> Answer:

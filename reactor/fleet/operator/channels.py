@@ -8,7 +8,7 @@ from reactor.fleet.bucket_names import CHANNELS
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock
-from reactor.fleet.rollout.acts import Author, NewRelease, RolloutError, begin
+from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError, begin
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.state import ChannelState
 

@@ -23,11 +23,11 @@ class ServerClock:
     async def measure(self) -> float:
         """Ask a server; return how many seconds its clock is ahead of ours. Raises LinkError."""
         began = time.time()
-        told = (await self._js.stream_info(f"KV_{CHANNELS}")).get("ts")
+        time_text = (await self._js.stream_info(f"KV_{CHANNELS}")).get("ts")
         try:
-            found = datetime.fromisoformat(str(told)).timestamp()
+            found = datetime.fromisoformat(str(time_text)).timestamp()
         except ValueError as error:
-            raise ForeignServerError(f"the server tells no time: {told!r}") from error
+            raise ForeignServerError(f"the server gives no time: {time_text!r}") from error
         self._ahead = found - (began + time.time()) / 2
         return self._ahead
 

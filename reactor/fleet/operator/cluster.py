@@ -1,4 +1,4 @@
-"""Asks the servers for their state and that of their cluster, as the user of the account SYS."""
+"""Queries the servers for their state and that of their cluster, as the user of the account SYS."""
 
 from __future__ import annotations
 

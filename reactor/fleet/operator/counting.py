@@ -80,7 +80,7 @@ def counts_of(fleet: FleetView, each: Overview, by: str) -> ChannelCounts:
 
 
 async def keep_counting(
-    js: JetStream, by: str, tell: Callable[[ChannelCounts], None], interval: float = INTERVAL
+    js: JetStream, by: str, on_counts: Callable[[ChannelCounts], None], interval: float = INTERVAL
 ) -> None:
     """Write the counts of all channels every ``interval`` seconds, until cancelled. Raises LinkError."""
     live = LiveFleet(js)
@@ -92,7 +92,7 @@ async def keep_counting(
             for each in overviews(fleet):
                 found = counts_of(fleet, each, by)
                 await js.key_value(COUNTS).put(found.channel, canonical(found.to_fields()))
-                tell(found)
+                on_counts(found)
             await trio.sleep(interval)
 
 

@@ -19,6 +19,7 @@ from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import canonical
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.status import ignore
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -66,7 +67,10 @@ class Lease:
 
 
 class Driver:
-    """Drives one channel. ``tell`` gets each new state, with a sentence for people."""
+    """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
+
+    ``on_trouble`` gets each failure of the network or the servers, once until a step succeeds.
+    """
 
     def __init__(
         self,
@@ -74,7 +78,8 @@ class Driver:
         channel: str,
         name: str,
         *,
-        tell: Callable[[ChannelState, str], None] = lambda _, __: None,
+        on_state: Callable[[ChannelState, str], None] = lambda _, __: None,
+        on_trouble: Callable[[LinkError], None] = ignore,
         interval: float = 5.0,
     ) -> None:
         self.channel = channel
@@ -82,10 +87,12 @@ class Driver:
         self._js = js
         self._channels = Channels(js)
         self._name = name
-        self._tell = tell
+        self._on_state = on_state
+        self._on_trouble = on_trouble
+        self._reported_troubles: set[str] = set()
         self._interval = interval
         self._trigger = DebouncedEvent()
-        self._said: tuple[str, str] | None = None
+        self._reported: tuple[str, str] | None = None
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
         """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
@@ -113,7 +120,8 @@ class Driver:
         while True:
             try:
                 await self.lease.keep()
-            except LinkError:
+            except LinkError as error:
+                self._fail(error)
                 await trio.sleep(1)
             else:
                 self._trigger.set()
@@ -130,9 +138,17 @@ class Driver:
         if not self.lease.held:
             return None
         try:
-            return await self.step()
-        except LinkError:
+            found = await self.step()
+        except LinkError as error:
+            self._fail(error)
             return None
+        self._reported_troubles.clear()
+        return found
+
+    def _fail(self, error: LinkError) -> None:
+        if error.message not in self._reported_troubles:
+            self._reported_troubles.add(error.message)
+            self._on_trouble(error)
 
     async def step(self) -> ChannelState | None:
         """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
@@ -140,7 +156,7 @@ class Driver:
         if state is None:
             return None
         if state.phase in _ENDED:
-            self._say(state, state.why)
+            self._report(state, state.why)
             return state
         hosts = await read_views(self._js, self.channel, state.serial)
         found = next_step(state, hosts, await self._channels.clock.now(), self._name)
@@ -150,14 +166,14 @@ class Driver:
             except WrongRevisionError:
                 return None  # another one changed the state meanwhile: it is decided again
             state = found.state
-        self._say(state, found.why)
+        self._report(state, found.why)
         return state
 
-    def _say(self, state: ChannelState, why: str) -> None:
-        said = (f"{state.phase} {state.serial} {state.wave}", why)
-        if said != self._said:
-            self._said = said
-            self._tell(state, why)
+    def _report(self, state: ChannelState, why: str) -> None:
+        report = (f"{state.phase} {state.serial} {state.wave}", why)
+        if report != self._reported:
+            self._reported = report
+            self._on_state(state, why)
 
     def _woken(self, _: object) -> None:
         self._trigger.set()

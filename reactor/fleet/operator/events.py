@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.documents import DocumentError, is_host_id
-from reactor.fleet.event_batch import decode_batch, parse_batch_id
+from reactor.fleet.event_batch import batch_id_of, decode_batch
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.stored import Stored
 
@@ -70,11 +70,11 @@ async def fleet_events(
 def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
     """The events of a batch that no earlier batch had."""
     events = decode_batch(stored.data, f"a batch of events of {host}")
-    batch = parse_batch_id(stored.headers.get("Nats-Msg-Id", ""))
+    batch = batch_id_of(stored.headers)
     if batch is None:
         return events
-    known = seen.get((host, batch.nonce), 0)
-    seen[host, batch.nonce] = max(known, batch.last)
+    known = seen.get((host, batch.journal), 0)
+    seen[host, batch.journal] = max(known, batch.last)
     return [each for each in events if not isinstance(each.get("id"), int) or each["id"] > known]
 
 

@@ -6,9 +6,8 @@ the type ``full``), hand it to each other, and disconnect at once the users whos
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -18,10 +17,11 @@ from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection, connected
-from reactor.fleet.link.errors import LinkError, NoAnswerError, WrongRevisionError
+from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.operator import accounts
+from reactor.fleet.operator.account_update import Confirmations, update_account
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.server_config import (
     CONFIG,
@@ -41,11 +41,11 @@ _FORGOTTEN = 62 * 86_400
 _ATTEMPTS = 5
 
 
-async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: bool) -> bool:
+async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: bool) -> Confirmations | None:
     """Revoke the keys of a host, and delete its stored data, except its last summary. Raises RefusedError, LinkError.
 
-    ``rejoins``: it may join again under its name, with new keys. Returns whether a key was revoked; a host that was admitted
-    before there were cards has none that is known.
+    ``rejoins``: it may join again under its name, with new keys. Returns which servers have revoked its keys; None if no key
+    is known, as of a host that was admitted before there were cards.
     """
     bucket = js.key_value(HOSTS)
     for _ in range(_ATTEMPTS):
@@ -54,8 +54,7 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
             raise RefusedError(f"there is no host {host}", "see reactor fleet status")
         spec = HostSpec.from_bytes(entry.value, host)
         keys = _keys_in(await bucket.history(host), files.keys.cards.public)
-        if keys:
-            await revoke(files, keys)
+        revoked = await revoke(files, keys) if keys else None
         now = time.time()
         new = HostSpec(
             host,
@@ -70,12 +69,12 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
         except WrongRevisionError:
             continue
         await _delete_values(js, host)
-        return bool(keys)
+        return revoked
     raise RefusedError(f"others change the host {host} all the time", "try again")
 
 
 def _keys_in(entries: Iterable[Entry], cards: str) -> tuple[str, ...]:
-    """The keys in all good cards that are kept of a host: whoever put a false card there must not save the key before it."""
+    """The keys in all good cards that are stored for a host: a false card must not save the key before it."""
     found: dict[str, None] = {}
     for entry in entries:
         with suppress(CardError, DocumentError):
@@ -95,8 +94,11 @@ async def _delete_values(js: JetStream, host: str) -> None:
             await (values.purge(key) if name == SECRETS else values.delete(key))
 
 
-async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> None:
-    """Add keys of users to the revocation list of HOSTS on the servers and in the files. Raises LinkError, OSError."""
+async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> Confirmations:
+    """Add keys of users to the revocation list of HOSTS on the servers and in the files. Raises LinkError, OSError.
+
+    Returns which servers have taken it.
+    """
     options = operator_options(files.directory, SYSTEM_CREDENTIALS)
     async with connected(options) as connection:
         there = await hosts_token_on(connection, files.keys.hosts)
@@ -112,10 +114,11 @@ async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> None:
         revoked |= dict.fromkeys(keys, now + _AHEAD)
         newest = max((token for token in (known, there) if token), key=_issued, default=None)
         token = accounts.hosts_token(files.keys, revoked, newest)
-        await update_account(connection, token)
+        confirmations = await update_account(connection, token)
     tokens = {**files.tokens, "HOSTS": token}
     save_tokens(files.directory, tokens)
     replace_file(files.path(CONFIG), server_config(files.keys, tokens).encode(), 0o600)
+    return confirmations
 
 
 async def hosts_token_on(connection: Connection, account: Key) -> str | None:
@@ -126,27 +129,6 @@ async def hosts_token_on(connection: Connection, account: Key) -> str | None:
         return text if has_good_signature(text) and claims_of(text).get("sub") == account.public else None
     except (TokenError, NkeyError, ValueError):
         return None
-
-
-async def update_account(connection: Connection, token: str) -> None:
-    """Let the servers take the JWT of an account. Raises LinkError."""
-    answer = await connection.request("$SYS.REQ.CLAIMS.UPDATE", token.encode(), seconds=5.0)
-    if _code_of(answer.data) != 200:  # noqa: PLR2004 - as in HTTP
-        words = answer.data.decode(errors="replace")[:300]
-        raise LinkError(
-            f"the servers do not take the accounts: {words}",
-            "include the newest accounts.conf in their configuration; its resolver is of the type full",
-            code=NoAnswerError.code,
-        )
-
-
-def _code_of(data: bytes) -> object:
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return None
-    inner = found.get("data") if isinstance(found, Mapping) else None
-    return inner.get("code") if isinstance(inner, Mapping) else None
 
 
 def _issued(token: str) -> int:

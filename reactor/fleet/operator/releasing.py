@@ -10,10 +10,10 @@ from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.publishing import publish_bundle, publish_release, published_release
+from reactor.fleet.operator.stored_releases import publish_bundle, publish_release, published_release
 from reactor.fleet.operator.views import read_host_specs
 from reactor.fleet.release.document import Release, require_consistent
-from reactor.fleet.rollout.acts import NewRelease, RolloutError
+from reactor.fleet.rollout.commands import NewRelease, RolloutError
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState, Phase

@@ -1,4 +1,4 @@
-"""The releases in the object store: found by channel and serial, signed again, and removed when nothing needs them."""
+"""The bundles and releases in the object store: published, found, signed again, and removed when nothing needs them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,51 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS, HOSTS
-from reactor.fleet.documents import DocumentError
+from reactor.fleet.bundle.pack import Bundle
+from reactor.fleet.documents import MOST_BYTES, DocumentError
 from reactor.fleet.host_spec import HostSpec, SignedPin
+from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock
 from reactor.fleet.operator.hosts import change_host_spec
-from reactor.fleet.operator.publishing import published_release
 from reactor.fleet.operator.views import read_host_specs
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.pin import Pin
+from reactor.fleet.release.sshsig import MOST_BYTES as MOST_SIGNATURE_BYTES
 from reactor.fleet.release.sshsig import parse_signatures
-from reactor.fleet.rollout.acts import RolloutError
+from reactor.fleet.rollout.commands import RolloutError
 from reactor.fleet.rollout.state import ChannelState
+
+
+async def publish_bundle(js: JetStream, bundle: Bundle) -> bool:
+    """Store a bundle; return False if it was stored already. Raises LinkError."""
+    objects = js.objects(BUNDLES)
+    there = await objects.info(bundle.digest)
+    if there is not None and not there.deleted and there.size == len(bundle.data):
+        return False
+    await objects.put(bundle.digest, bundle.data)
+    return True
+
+
+async def publish_release(js: JetStream, release: Release, signatures: bytes) -> None:
+    """Store a release with its signatures.
+
+    The release is written last, so it never appears unsigned. Raises LinkError.
+    """
+    objects = js.objects(BUNDLES)
+    await objects.put(f"{release.digest}.sig", signatures)
+    await objects.put(release.digest, release.to_bytes())
+
+
+async def published_release(js: JetStream, digest: str) -> tuple[Release, bytes] | None:
+    """Return a stored release and its signatures, which are not verified. Raises LinkError, DocumentError."""
+    objects = js.objects(BUNDLES)
+    try:
+        data = await objects.read(digest, largest=MOST_BYTES)
+        return Release.from_bytes(data), await objects.read(f"{digest}.sig", largest=MOST_SIGNATURE_BYTES)
+    except MissingError:
+        return None
+
 
 KEPT = 5
 """The number of releases of each channel that `collect` keeps."""

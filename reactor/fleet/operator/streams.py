@@ -138,7 +138,7 @@ async def lets_ccm_publish(js: JetStream) -> bool:
 async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -> list[Change]:
     """Make the streams that are missing, and change what differs. Return the changes. Raises LinkError.
 
-    The registry is made anew when publishers of CCM shall write to it, or no more: hosts register again soon.
+    The registry is made again when publishers of CCM may write to it, or may not any more: hosts register again soon.
     """
     changes = []
     for name, fields in wanted.items():

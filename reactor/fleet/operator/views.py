@@ -56,6 +56,6 @@ async def read_views(js: JetStream, channel: str, serial: int) -> list[HostView]
         if channel not in each.channels:
             continue
         rank = rank_of(channel, serial, name, is_canary=each.is_canary)
-        told = summaries.get(name)
-        views.append(view_of(told[0], channel, rank, told[1]) if told else HostView(name, rank))
+        received = summaries.get(name)
+        views.append(view_of(received[0], channel, rank, received[1]) if received else HostView(name, rank))
     return views

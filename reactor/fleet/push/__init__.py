@@ -3,9 +3,10 @@
 - ``errors``: an inventory, a host pattern or the previous bundle can't be used;
 - ``request``: the request of `reactor push` to `reactor receive` on a host: the first line that it sends;
 - ``inventory_host``: one host of an inventory: its variables, and how ssh reaches it;
-- ``inventory``: the hosts and groups of an inventory file, of a command, or of the command line;
-- ``ini``, ``yaml_inventory``, ``json_inventory``: its formats; ``ranges``: ``web[01:20]``;
-- ``inventory_builder``: an inventory while it is read; it puts the variables of groups and hosts together;
+- ``inventory``: the hosts and groups of an inventory file, of a command (JSON), or of the command line;
+- ``ini``, ``yaml_inventory``: the formats of files;
+- ``inventory_builder``: an inventory while it is read: expands ``web[01:20]``, and puts the variables of groups and
+  hosts together;
 - ``patterns``: ``web:!web3``, as Ansible has them;
 - ``waves``: ``--serial`` and ``--max-failed``;
 - ``ssh``: the arguments of ssh; ``lines``: the lines that a host sends, with limits;

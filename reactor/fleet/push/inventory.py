@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import trio
 
 from reactor.errors import Place
 from reactor.fleet.push.errors import InventoryError
 from reactor.fleet.push.ini import read_ini
-from reactor.fleet.push.inventory_builder import UNGROUPED, InventoryBuilder
+from reactor.fleet.push.inventory_builder import ALL, UNGROUPED, InventoryBuilder
 from reactor.fleet.push.inventory_host import Host
-from reactor.fleet.push.json_inventory import read_json
 from reactor.fleet.push.yaml_inventory import read_yaml
 
 _MOST = 64 << 20
@@ -105,3 +106,45 @@ def _decoded(content: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InventoryError("the inventory is not UTF-8", place=Place(file, line, 1)) from error
+
+
+def read_json(text: str, file: str, builder: InventoryBuilder) -> None:
+    """Add the inventory ``text``, of the file or command ``file``, to ``builder``. Raises InventoryError."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InventoryError(
+            f"it is not JSON: {error.msg}", place=Place(file, error.lineno, error.colno)
+        ) from error
+    except RecursionError as error:
+        raise InventoryError("the JSON is nested too deeply", place=Place(file, 1, 1)) from error
+    place = Place(file, 1, 1)
+    groups = dict(_map(found, "the inventory", place))
+    meta = _map(groups.pop("_meta", {}), "_meta", place)
+    hostvars = _map(meta.get("hostvars", {}), "_meta.hostvars", place)
+    for name, group in groups.items():
+        _group(name, {"hosts": group} if isinstance(group, list) else group, hostvars, builder, place)
+
+
+def _group(name: str, group: Any, hostvars: dict[str, Any], builder: InventoryBuilder, place: Place) -> None:
+    builder.group(name, place)
+    parts = _map(group, name, place)
+    for host in _names(parts.get("hosts", []), f"{name}.hosts", place):
+        variables = _map(hostvars.get(host, {}), f"the variables of {host}", place)
+        builder.host(host, name if name != ALL else UNGROUPED, variables, place)
+    for child in _names(parts.get("children", []), f"{name}.children", place):
+        if child != UNGROUPED:
+            builder.child(name, child, place)
+    builder.variables(name, _map(parts.get("vars", {}), f"{name}.vars", place))
+
+
+def _map(value: Any, what: str, place: Place) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InventoryError(f"{what} is not a JSON object", place=place)
+    return value
+
+
+def _names(value: Any, what: str, place: Place) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InventoryError(f"{what} is not a list of names", place=place)
+    return value

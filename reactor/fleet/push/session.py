@@ -149,8 +149,8 @@ class _Session:
     def _outcome(self, code: int | None, complaint: str | None) -> Outcome:
         if self._reported is not None:
             return self._reported
-        said = self._errors.decode(errors="replace").strip().splitlines()
-        last = said[-1].strip() if said else ""
+        lines = self._errors.decode(errors="replace").strip().splitlines()
+        last = lines[-1].strip() if lines else ""
         if complaint is not None:
             status = Status.FAILED if self._has_answered else Status.UNREACHABLE
             return self._ended(status, complaint, code="R0806" if self._has_answered else "R0804")
@@ -163,7 +163,7 @@ class _Session:
             return self._missing(last)
         if code == SSH_FAILED:
             return self._ended(
-                Status.UNREACHABLE, last or "ssh failed", hint_for("\n".join(said), self._host), "R0804"
+                Status.UNREACHABLE, last or "ssh failed", hint_for("\n".join(lines), self._host), "R0804"
             )
         words = last or f"it ended with exit code {code}"
         hint = (

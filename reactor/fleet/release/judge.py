@@ -88,10 +88,10 @@ def require_signed_neighbours(state: ChannelState, release: Release) -> None:
     A writer of the state could name an old release as the one to return to. So only the release that the signers
     named is accepted. Raises ReleaseRefusedError.
     """
-    told = (state.channel, state.serial, state.previous)
+    announced = (state.channel, state.serial, state.previous)
     signed = (release.channel, release.serial, release.previous)
-    if told != signed:
+    if announced != signed:
         words = f"the channel {state.channel} says otherwise than its release {release.serial}: "
         names = ("channel", "serial", "previous")
-        wrong = next(name for name, one, other in zip(names, told, signed, strict=True) if one != other)
+        wrong = next(name for name, one, other in zip(names, announced, signed, strict=True) if one != other)
         raise ReleaseRefusedError(words + f"the field {wrong!r} is not as it was signed")

@@ -6,10 +6,9 @@
 - ``gate``: the conditions of a wave before the next one begins;
 - ``state``: the state of a channel, as it is stored;
 - ``hosts``: the state of a host, as the driver sees it;
-- ``verdict``: judges a wave by its gate;
-- ``conditions``: the conditions of a gate, one by one, as people see them;
+- ``conditions``: whether a wave meets the conditions of its gate, and each condition for display;
 - ``step``: the next state of a channel, as the driver writes it;
-- ``acts``: the commands of people: begin, pause, resume, halt, roll back, advance, approve;
+- ``commands``: the commands of operators: begin, pause, resume, halt, roll back, advance, approve;
 - ``desired_release``: the release that a host should have, as the host itself decides.
 
 Everything is decided on one revision of the state and written with that revision as a condition, so a decision on an

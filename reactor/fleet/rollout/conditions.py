@@ -1,4 +1,4 @@
-"""The conditions of a gate, one by one, as people see them."""
+"""The conditions of a gate: whether a wave meets them, and each of them with its values for display."""
 
 from __future__ import annotations
 
@@ -7,9 +7,80 @@ from dataclasses import dataclass
 
 from reactor.fleet.rollout.hosts import HostView
 from reactor.fleet.rollout.state import ChannelState
-from reactor.fleet.rollout.verdict import Count, count_wave
 from reactor.fleet.rollout.waves import next_wave
-from reactor.fleet.rollout.windows import next_opening
+from reactor.fleet.rollout.windows import is_open, next_opening
+
+
+@dataclass(frozen=True)
+class Count:
+    """The numbers of hosts in the wave by their state. ``last_converged``: when the last of them converged."""
+
+    hosts: int = 0
+    converged: int = 0
+    failed: int = 0
+    silent: int = 0
+    outside: int = 0
+    last_converged: float = 0.0
+    examples: tuple[str, ...] = ()
+
+    @property
+    def moving(self) -> int:
+        """The hosts that are neither converged nor failed nor silent."""
+        return self.hosts - self.converged - self.failed - self.silent
+
+
+def count_wave(state: ChannelState, hosts: Iterable[HostView]) -> Count:
+    """Count the hosts with a rank below the wave. ``examples``: the first three that failed.
+
+    A failed host stays failed however long it is silent: silence is no recovery.
+    """
+    members = [host for host in hosts if host.rank < state.wave]
+    inside = [host for host in members if not host.is_outside(state.release)]
+    bad = [host for host in inside if host.is_bad(state.release)]
+    rest = [host for host in inside if not host.is_bad(state.release)]
+    heard = [host for host in rest if host.heard is not None and host.heard >= state.since]
+    good = [host for host in heard if host.is_converged(state.release, state.gate.checks)]
+    return Count(
+        hosts=len(inside),
+        converged=len(good),
+        failed=len(bad),
+        silent=len(rest) - len(heard),
+        outside=len(members) - len(inside),
+        last_converged=max((host.since for host in good), default=0.0),
+        examples=tuple(host.id for host in bad[:3]),
+    )
+
+
+def too_many_failed(state: ChannelState, count: Count) -> str | None:
+    """Return a sentence if more hosts failed than the gate tolerates, else None."""
+    tolerated = state.gate.max_failed.tolerated(count.hosts)
+    if count.failed <= tolerated:
+        return None
+    names = ", ".join(count.examples) + (", ..." if count.failed > len(count.examples) else "")
+    return f"{count.failed} of {count.hosts} hosts failed ({names}), and {tolerated} are tolerated"
+
+
+def unmet_condition(state: ChannelState, count: Count, now: float) -> str | None:
+    """Return a sentence on the conditions that the wave lacks; None if its gate is open."""
+    gate = state.gate
+    if count.silent > (most := gate.max_silent.tolerated(count.hosts)):
+        return f"{count.silent} of {count.hosts} hosts have not reported since the wave began, and {most} may be silent"
+    heard = count.hosts - count.silent
+    if count.converged < (least := gate.min_converged.needed(heard)):
+        return f"{count.converged} of {heard} hosts have converged, and {least} must"
+    left = max(state.since, count.last_converged) + gate.soak - now
+    if left > 0:
+        return f"the wave soaks for {left:.0f} s more"
+    return None
+
+
+def next_wave_blocker(state: ChannelState, wave: int, now: float) -> str | None:
+    """Return a sentence on why ``wave`` may not begin yet, although the gate before it is open."""
+    if wave in state.gate.approve:
+        return f"wave {wave / 100:g} % needs approval: reactor fleet approve {state.channel}"
+    if not is_open(state.gate.windows, now):
+        return f"the next wave waits for the window {state.gate.window}"
+    return None
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from reactor.fleet.rollout.conditions import count_wave, next_wave_blocker, too_many_failed, unmet_condition
 from reactor.fleet.rollout.hosts import HostView
 from reactor.fleet.rollout.rank import RANKS
 from reactor.fleet.rollout.state import ChannelState, Phase
-from reactor.fleet.rollout.verdict import count_wave, too_many_failed, what_is_missing, what_keeps_the_next
 from reactor.fleet.rollout.waves import next_wave
 
 
@@ -33,13 +33,13 @@ def _roll(state: ChannelState, hosts: Sequence[HostView], now: float, by: str) -
     count = count_wave(state, hosts)
     if trouble := too_many_failed(state, count):
         return _written(halted(state, trouble, now, by))
-    if missing := what_is_missing(state, count, now):
+    if missing := unmet_condition(state, count, now):
         return Step(None, missing)
     wave = next_wave(state.waves, state.wave)
     if wave is None:
         words = f"{count.converged} of {count.hosts} hosts have converged"
         return _written(replace(state, phase=Phase.DONE, since=now, by=by, why=words))
-    if kept := what_keeps_the_next(state, wave, now):
+    if kept := next_wave_blocker(state, wave, now):
         return Step(None, kept)
     words = f"wave {state.wave / 100:g} % is good: {count.converged} of {count.hosts} hosts have converged"
     return _written(replace(state, wave=wave, since=now, by=by, why=words))

@@ -67,15 +67,15 @@ class NatsLink:
         return trio.run(_alone, address.context, read)
 
     async def follow(
-        self, addresses: Sequence[Address], changed: Callable[[], None], tell: Callable[[str], None]
+        self, addresses: Sequence[Address], changed: Callable[[], None], warn: Callable[[str], None]
     ) -> None:
         """Implements `reactor.source.links.Link`. All addresses have the same context."""
         try:
-            async with self.live(addresses[0].context, tell) as js, trio.open_nursery() as nursery:
+            async with self.live(addresses[0].context, warn) as js, trio.open_nursery() as nursery:
                 for address in addresses:
-                    nursery.start_soon(_watch, js, parse_place(address.url), changed, tell)
+                    nursery.start_soon(_watch, js, parse_place(address.url), changed, warn)
         except ContextError as error:
-            tell(f"changes in NATS are not seen at once: {error}")
+            warn(f"changes in NATS are not seen at once: {error}")
 
     def network(self, context: str, stream: str | None) -> NatsValues:
         """Implements `reactor.source.links.Link`."""
@@ -94,7 +94,7 @@ class NatsLink:
         self._states[context] = changed
 
     @asynccontextmanager
-    async def live(self, context: str, tell: Callable[[str], None]) -> AsyncIterator[JetStream]:
+    async def live(self, context: str, warn: Callable[[str], None]) -> AsyncIterator[JetStream]:
         """Yield the permanent connection that all users of the context in this run share. Raises ContextError.
 
         The first user owns it, so all must end together. In the block, `download` uses it too.
@@ -102,7 +102,7 @@ class NatsLink:
         if (found := self._live.get(context)) is not None:
             yield found[1]
             return
-        connection = Connection(read_context(context), tell=lambda error: tell(str(error)))
+        connection = Connection(read_context(context), on_problem=lambda error: warn(str(error)))
         js = JetStream(connection)
         self._live[context] = (trio.lowlevel.current_trio_token(), js)
         failure: Exception | None = None
@@ -189,17 +189,17 @@ async def _read_object(js: JetStream, place: Place, known: Version, to: IO[bytes
 
 
 async def _watch(
-    js: JetStream, place: Place, changed: Callable[[], None], tell: Callable[[str], None]
+    js: JetStream, place: Place, changed: Callable[[], None], warn: Callable[[str], None]
 ) -> None:
     """Call ``changed`` at each change. A missing or denied bucket is reported once, and tried again."""
-    told = ""
+    warned = ""
     while True:
         try:
             await _changes(js, place, changed)
         except LinkError as error:
-            if str(error) != told:
-                told = str(error)
-                tell(f"changes of {place.scheme}://{place.bucket}/{place.key} are not seen at once: {error}")
+            if str(error) != warned:
+                warned = str(error)
+                warn(f"changes of {place.scheme}://{place.bucket}/{place.key} are not seen at once: {error}")
         await trio.sleep(_PAUSE)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reactor.fleet.link.jetstream import JetStream
     from reactor.fleet.sources.link import NatsLink
 
-Tell = Callable[[str], None]
+Warn = Callable[[str], None]
 
 _SHARE = 3
 """The fraction of its time to live after which an entry is published again."""
@@ -55,7 +55,7 @@ class NatsPublisher:
         self._announced: dict[str, _Announced] = {}
         self._changed = trio.Event()
         self._idle = trio.Event()
-        self._told = ""
+        self._warned = ""
 
     def stable(self, ref: str, registrations: Sequence[Registration]) -> None:
         """Implements `reactor.source.links.Publisher`."""
@@ -75,18 +75,18 @@ class NatsPublisher:
         """Implements `reactor.source.links.Publisher`."""
         self._announced = {name: each for name, each in self._announced.items() if each.ref != ref}
 
-    async def run(self, tell: Tell) -> None:
+    async def run(self, warn: Warn) -> None:
         """Implements `reactor.source.links.Publisher`."""
         try:
-            async with self._link.live(self._context, tell) as js:
+            async with self._link.live(self._context, warn) as js:
                 while True:
                     await js.connection.wait_up()
-                    await self._publish_due(js, tell)
+                    await self._publish_due(js, warn)
                     self._idle.set()
                     self._idle = trio.Event()
                     await self._next()
         except ContextError as error:
-            tell(f"nothing is registered: {error}")
+            warn(f"nothing is registered: {error}")
 
     async def drain(self) -> None:
         """Implements `reactor.source.links.Publisher`."""
@@ -100,7 +100,7 @@ class NatsPublisher:
             await self._changed.wait()
         self._changed = trio.Event()
 
-    async def _publish_due(self, js: JetStream, tell: Tell) -> None:
+    async def _publish_due(self, js: JetStream, warn: Warn) -> None:
         now = time.monotonic()
         for each in [each for each in self._announced.values() if each.due <= now]:
             if self._announced.get(each.entry.subject) is not each:
@@ -112,10 +112,10 @@ class NatsPublisher:
             except LinkError as error:
                 each.is_refused(now)
                 hint = f"; {error.hint}" if error.hint else ""
-                self._tell(f"{each.ref} can't be registered: {error}{hint}", tell)
+                self._warn_once(f"{each.ref} can't be registered: {error}{hint}", warn)
             else:
                 each.is_sent(now)
-                self._told = ""
+                self._warned = ""
 
     async def _publish(self, js: JetStream, entry: Entry) -> None:
         if self._is_stored:
@@ -123,10 +123,10 @@ class NatsPublisher:
         else:
             await js.connection.publish(entry.subject, entry.body)
 
-    def _tell(self, problem: str, tell: Tell) -> None:
-        if problem != self._told:
-            self._told = problem
-            tell(problem)
+    def _warn_once(self, problem: str, warn: Warn) -> None:
+        if problem != self._warned:
+            self._warned = problem
+            warn(problem)
 
 
 def _entry(declared: Registration) -> Entry:

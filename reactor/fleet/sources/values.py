@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reactor.fleet.link.jetstream import JetStream
     from reactor.fleet.sources.link import NatsLink
 
-Tell = Callable[[str], None]
+Warn = Callable[[str], None]
 
 LOOK = 30.0
 """The mean seconds between two reads of a value: an event may be lost, and an expiry may cause none."""
@@ -182,15 +182,15 @@ class NatsValues:
             if self._follow_new is None:
                 self._away = (time.monotonic() + _AWAY, error)
 
-    async def run(self, tell: Tell) -> None:
+    async def run(self, warn: Warn) -> None:
         """Follow all values that expressions have read or will read, until cancelled."""
         try:
-            async with self._link.live(self._context, tell) as js:
-                await self._run(js, tell)
+            async with self._link.live(self._context, warn) as js:
+                await self._run(js, warn)
         except ContextError as error:
-            tell(f"values in NATS are not followed: {error}")
+            warn(f"values in NATS are not followed: {error}")
 
-    async def _run(self, js: JetStream, tell: Tell) -> None:
+    async def _run(self, js: JetStream, warn: Warn) -> None:
         token = trio.lowlevel.current_trio_token()
         hints: list[_Hint] = []
 
@@ -204,7 +204,7 @@ class NatsValues:
 
             def follow(value: Value) -> None:
                 hints.append(hint := _Hint())
-                nursery.start_soon(self._follow, js, value, hint, tell)
+                nursery.start_soon(self._follow, js, value, hint, warn)
 
             with self._lock:
                 self._follow_new = lambda value: token.run_sync_soon(follow, value)
@@ -216,16 +216,16 @@ class NatsValues:
                 finally:
                     self._follow_new = None
 
-    async def _follow(self, js: JetStream, value: Value, hint: _Hint, tell: Tell) -> None:
+    async def _follow(self, js: JetStream, value: Value, hint: _Hint, warn: Warn) -> None:
         """Keep one value current: read it at each event, and at an interval."""
-        told = ""
+        warned = ""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_hints, js, value, self._stream, hint)
             while True:
                 problem = await self._look(js, value)
-                if problem and problem != told:
-                    tell(problem)
-                told = problem
+                if problem and problem != warned:
+                    warn(problem)
+                warned = problem
                 await hint.wait(LOOK * random.uniform(1 - _SPREAD, 1 + _SPREAD))  # noqa: S311 - it is no secret
 
     async def _look(self, js: JetStream, value: Value) -> str:

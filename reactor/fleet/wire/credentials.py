@@ -19,10 +19,10 @@ class Credentials(NamedTuple):
     jwt: str | None = None
 
     def answer(self, nonce: str) -> dict[str, str]:
-        """Return the part of CONNECT that proves, with the server's nonce, who the client is."""
+        """Return the part of CONNECT that proves, with the server's nonce, the identity of the client."""
         signature = base64.urlsafe_b64encode(self.key.sign(nonce.encode())).decode().rstrip("=")
-        who = {"nkey": self.key.public} if self.jwt is None else {"jwt": self.jwt}
-        return {**who, "sig": signature}
+        identity = {"nkey": self.key.public} if self.jwt is None else {"jwt": self.jwt}
+        return {**identity, "sig": signature}
 
 
 def parse_credentials(text: str) -> Credentials:

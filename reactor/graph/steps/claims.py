@@ -36,7 +36,7 @@ def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 
 def _disagreements_in_groups(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """Asks the kinds whose resources change one thing together, such as lines of one file."""
+    """Calls the kinds whose resources change one thing together, such as lines of one file."""
     groups: dict[tuple[object, object], list[int]] = {}
     for vertex in builder.managed:
         resource = builder.resources[vertex]
@@ -69,7 +69,7 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
         excluder, exclusion = exclusions.get(claim.space, (vertex, None))
         if exclusion is None or excluder == vertex or claim.key in exclusion.but:
             continue
-        message = f"{builder.refs[vertex]} wants {claim.key} among the {claim.space}, and {builder.refs[excluder]} takes it out"
+        message = f"{builder.refs[vertex]} adds {claim.key} to the {claim.space}, and {builder.refs[excluder]} removes it"
         yield _contradiction(
             builder, message, (excluder, vertex), tuple(claim.desired)[:1], (exclusion.attribute,)
         )
@@ -93,7 +93,7 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
         above = next((above for above in parents(builder.real_paths.of(path)) if above in removers), None)
         if above is not None:
             remover, removed = removers[above]
-            message = f"{builder.refs[remover]} removes {removed}, and {builder.refs[vertex]} wants {path} to be there"
+            message = f"{builder.refs[remover]} removes {removed}, and {builder.refs[vertex]} needs {path}"
             yield _contradiction(builder, message, (remover, vertex), ("ensure",))
 
 

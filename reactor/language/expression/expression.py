@@ -99,12 +99,14 @@ class Expression:
     def run(self, evaluation: Evaluation) -> Any:
         """Return its value as a part of ``evaluation``. The scope must have passed `check`."""
         scope = evaluation.scope
-        if scope.secrets and any(overlaps(path, secret) for path in self._reads for secret in scope.secrets):
+        if scope.secrets and any(overlaps(path, secret) for path in self.reads for secret in scope.secrets):
             evaluation.tainted = True
         return self._evaluate(evaluation)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
         """Return all its calls of the function ``name``."""
+        if name not in self.text:
+            return ()
         return tuple(_site(node) for node in walk(self._tree) if isinstance(node, Call) and node.name == name)
 
     def names(self) -> frozenset[str]:
@@ -126,7 +128,8 @@ class Expression:
         return tuple(certain_members(self._tree))
 
     @cached_property
-    def _reads(self) -> tuple[Path, ...]:
+    def reads(self) -> tuple[Path, ...]:
+        """The paths that it may read."""
         return tuple(paths_read(self._tree))
 
 

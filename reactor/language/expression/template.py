@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from reactor.language.errors import ExpressionError, ExpressionSyntaxError, FunctionError
+from reactor.language.expression.analysis import Path
 from reactor.language.expression.evaluation import Evaluation
 from reactor.language.expression.expression import (
     CallSite,
@@ -156,11 +157,18 @@ class Template:
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
         """Return all calls of the function ``name``, with their spans in the whole string."""
+        if name not in self.text:
+            return ()
         return tuple(
             CallSite(call.argument, call.start + start, call.end + start)
             for expression, start in self._expressions
             for call in expression.calls(name)
         )
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """The paths that it may read."""
+        return frozenset(path for expression, _ in self._expressions for path in expression.reads)
 
     def names(self) -> frozenset[str]:
         """Return the roots and the host functions that it uses, including ``lookup``."""
@@ -254,5 +262,6 @@ def _moved(found: Expression, start: int, evaluation: Evaluation) -> Any:
         value = found.run(evaluation)
     except ExpressionError as error:
         raise error.moved(start) from None
-    evaluation.warnings[before:] = (each.moved(start) for each in evaluation.warnings[before:])
+    if len(evaluation.warnings) > before:
+        evaluation.warnings[before:] = (each.moved(start) for each in evaluation.warnings[before:])
     return value

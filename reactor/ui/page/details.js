@@ -34,7 +34,7 @@ export function status(record, chosen) {
     record.refresh_at && note(`Refresh at ${clock(record.refresh_at)}`),
     record.flapping && note("Another program keeps changing it back."),
     record.watching.map((each) => note(`Watcher ${each.watcher} is ${each.state}: ${each.reason}`)),
-    checked && faint("p", `Checked at ${clock(checked.time)}, because of ${reasons(checked.causes)}`),
+    checked && faint("p", `Checked at ${clock(checked.time)} (${reasons(checked.causes)})`),
   ];
 }
 

@@ -67,7 +67,7 @@ const DESCRIPTIONS = {
   checked: (event, times) => ({
     stateColour: event.result,
     what: outcome(event, times),
-    why: reasons(event.causes),
+    why: times > 1 ? "" : reasons(event.causes), // the number of attempts says that it was a retry
     took: duration(event.duration),
   }),
   blocked: (event) => ({ stateColour: "blocked", what: `blocked by ${listed(event.culprits)}` }),

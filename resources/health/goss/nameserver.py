@@ -1,4 +1,4 @@
-"""Asks a DNS server, with dnspython on the trio loop."""
+"""Queries a DNS server, with dnspython on the trio loop."""
 
 from __future__ import annotations
 

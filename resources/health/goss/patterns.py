@@ -58,7 +58,7 @@ def _holds(pattern: str, lines: Sequence[str]) -> bool:
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    """A function that tells whether a line matches ``pattern``, without its negation. Raises ValueError."""
+    """A function that returns whether a line matches ``pattern``, without its negation. Raises ValueError."""
     if len(pattern) > 1 and pattern.startswith("/") and pattern.endswith("/"):
         return regexp(pattern[1:-1]).search
     part = pattern.removeprefix("\\")

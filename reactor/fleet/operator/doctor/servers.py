@@ -49,14 +49,14 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
     except ReactorError as error:
         return Answer(url, (wrong(name, error.message, error.hint),))
     try:
-        checks = _said(session, name)
+        checks = _session_checks(session, name)
     finally:
         with trio.CancelScope(shield=True):
             await trio.aclose_forcefully(session.stream)
     return Answer(url, checks, str(session.info.get("server_id", "")))
 
 
-def _said(session: Session, name: str) -> tuple[Check, ...]:
+def _session_checks(session: Session, name: str) -> tuple[Check, ...]:
     checks = [version_check(name, str(session.info.get("version", "")))]
     if session.info.get("jetstream") is not True:
         hint = "turn it on with `jetstream {}` in the configuration of this server"

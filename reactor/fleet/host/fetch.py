@@ -1,12 +1,17 @@
-"""Reads releases and pins from the disk or the network, and verifies them each time, because neither is trusted."""
+"""Fetches releases, pins and bundles. Documents are verified each time, because neither disk nor network is trusted."""
 
 from __future__ import annotations
 
+from contextlib import aclosing
+
 from reactor.fleet.bucket_names import BUNDLES
+from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.documents import MOST_BYTES, DocumentError
 from reactor.fleet.host.ports import Host, ReleaseStore
 from reactor.fleet.host_spec import SignedPin
+from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.objects import ObjectStore
 from reactor.fleet.release import sshsig
 from reactor.fleet.release.document import Release, digest_of_release
 from reactor.fleet.release.pin import Pin
@@ -54,3 +59,33 @@ def read_pin(host: Host, channel: str, pin: SignedPin) -> Pin:
 def _trusted(now: float, made: float) -> float | None:
     """The time, None if the clock is not set: it is before the document was made."""
     return None if now < made else now
+
+
+_IN_FLIGHT = 4
+"""Chunks that are asked for at once."""
+
+
+async def download(objects: ObjectStore, release: Release, store: ReleaseStore) -> None:
+    """Bring what is missing of the bundle of ``release`` into ``store``. Whether it is the right one, its digest says later.
+
+    Raises MissingError, BundleError if its size is wrong, LinkError, OSError; what has arrived stays after the last two.
+    """
+    info = await objects.info(release.bundle)
+    if info is None or info.deleted:
+        raise MissingError(
+            f"the bundle of release {release.serial} of {release.channel} is not stored any more"
+        )
+    arrived = await store.arrived()
+    if (arrived.bundle, arrived.object) != (release.bundle, info.nuid):
+        arrived = await store.begin(release.bundle, info.nuid)
+    if arrived.size == release.size:
+        return
+    async with aclosing(objects.chunks(info, after=arrived.sequence, at_once=_IN_FLIGHT)) as chunks:
+        async for chunk in chunks:
+            if arrived.size + len(chunk.data) > release.size:
+                break
+            arrived = await store.add(arrived, chunk.sequence, chunk.data)
+            if arrived.size == release.size:
+                return
+    await store.begin(release.bundle, "")
+    raise BundleError("the bundle is not the one that was announced: its size is wrong")

@@ -1,4 +1,4 @@
-"""The messages of a subscription until they are read: bounded; dropped messages are counted."""
+"""The bounded queues of a connection: messages that are not read yet, and commands that are not sent yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import trio
 from reactor.fleet.wire.parser import Message
 
 MOST_MESSAGES = 65_536
+"""Messages of one subscription that may wait to be read. Further ones are dropped, and counted."""
 MOST_BYTES = 32 << 20
+"""Bytes of data that these messages may have."""
+MOST_UNSENT = 8 << 20
+"""Bytes of commands that may wait to be sent. Above it, publishers wait."""
 
 
 class Messages:
@@ -61,3 +65,46 @@ class Messages:
         while (message := await self.get()) is None:
             pass
         return message
+
+
+class Outbox:
+    """Collects commands. One task sends all collected ones at once."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._filled = trio.Event()
+        self._emptied = trio.Event()
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @property
+    def full(self) -> bool:
+        """Whether publishers have to wait."""
+        return len(self._data) >= MOST_UNSENT
+
+    def add(self, data: bytes) -> None:
+        """Add a command."""
+        self._data += data
+        self._filled.set()
+
+    async def room(self) -> None:
+        """Wait until the collected commands have been taken or discarded."""
+        await self._emptied.wait()
+
+    async def take(self) -> bytearray:
+        """Wait for commands, and return all."""
+        while not self._data:
+            self._filled = trio.Event()
+            await self._filled.wait()
+        return self._empty()
+
+    def discard(self) -> None:
+        """Drop all commands: the connection has ended."""
+        self._empty()
+
+    def _empty(self) -> bytearray:
+        data, self._data = self._data, bytearray()
+        self._emptied.set()
+        self._emptied = trio.Event()
+        return data

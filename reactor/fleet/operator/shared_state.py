@@ -1,12 +1,13 @@
-"""Reads the held slots."""
+"""Reads what hosts share: the held slots, and the shared values."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from reactor.fleet.bucket_names import SLOTS
+from reactor.fleet.bucket_names import SHARED, SLOTS
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
+from reactor.fleet.shared_value import SharedValue, by_host
 from reactor.fleet.slot_holder import Place, holder_of
 
 
@@ -35,3 +36,8 @@ def _held(entry: Entry) -> HeldSlot:
     name, _, group = place.name.partition("=")
     holder = holder_of(entry.key, entry.value)
     return HeldSlot(name, group, place.number, holder.host, holder.ref, entry.time)
+
+
+async def shared_values(js: JetStream, name: str | None) -> list[SharedValue]:
+    """Return the values of one name or all, by name and host. Raises LinkError."""
+    return [each for each in by_host(await js.key_value(SHARED).entries()) if name in (None, each.name)]

@@ -1,10 +1,38 @@
-"""The values that a setting may have, by format."""
+"""The formats that a setting may be written in: the format of a path, and the values that each format has."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+Format = Literal["ini", "systemd", "sshd", "keyvalue", "json", "toml", "yaml"]
+
+TYPED = frozenset(("json", "toml", "yaml"))
+"""The formats whose values have types, and whose keys may be in each other."""
+
+_KNOWN: tuple[tuple[str, Format], ...] = (
+    (r"/(sshd_config|ssh_config)(\.d/.*)?", "sshd"),
+    (r"/etc/systemd/.*\.conf", "systemd"),
+    (r".*\.(service|socket|timer|mount|automount|swap|path|slice|scope|target|network|netdev|link|nspawn)", "systemd"),
+    (r".*/[^/]+\.(service|socket|timer|mount|path|slice|network|netdev|link)\.d/[^/]+\.conf", "systemd"),
+    (r".*\.json", "json"),
+    (r".*\.toml", "toml"),
+    (r".*\.ya?ml", "yaml"),
+    (r".*(\.(ini|cfg|desktop|repo|cnf)|/\.?gitconfig|/\.?my\.cnf|/\.npmrc|/\.?pip\.conf)", "ini"),
+    (r"/etc/sysctl(\.d/.*)?\.conf", "keyvalue"),
+    (r"/etc/(default|sysconfig)/.*", "keyvalue"),
+    (r".*/(login\.defs|environment|os-release|nsswitch\.conf|adduser\.conf|useradd)", "keyvalue"),
+    (r".*(/|\.)env", "keyvalue"),
+    (r".*\.properties", "keyvalue"),
+)  # fmt: skip
+
+
+def format_of(path: str) -> Format | None:
+    """The format that files with this path usually have; None if it is not known."""
+    return next((name for pattern, name in _KNOWN if re.fullmatch(f".*{pattern}", path)), None)
+
 
 _YES_OR_NO: Final = frozenset(("sshd", "systemd"))
 

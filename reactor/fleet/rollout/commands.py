@@ -1,4 +1,4 @@
-"""The commands of people for a rollout. Each function returns the new state, or raises RolloutError with the reason."""
+"""The commands of operators for a rollout. Each function returns the new state, or raises RolloutError with the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RolloutError(ReactorError):
 
 @dataclass(frozen=True)
 class Author:
-    """The person, the time on the server's clock, and the reason they give."""
+    """The operator, the time on the server's clock, and the reason."""
 
     by: str
     now: float

@@ -1,0 +1,63 @@
+"""The unit files that reactor makes for a unit of its own: how they are written, and how systemd comes to read them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+
+from reactor import Action, Diff, ResourceError
+from reactor.hostfs import Attributes, Inline, content_diff, set_attributes
+from reactor.resources.process import perform
+from reactor.resources.service.kind import Service
+from reactor.resources.service.systemd import Systemd
+from reactor.resources.service.unit_files import unit_files_of
+from reactor.resources.shared_lines import Found
+from reactor.watchers.dbus import Scope
+
+ATTRIBUTES = Attributes(0, 0, 0o644)
+"""The owner, group and mode of a unit file."""
+
+
+def step(
+    words: str, run: Callable[[], Awaitable[bool | None]], diff: Callable[[], Awaitable[Diff]] | None = None
+) -> Action:
+    """An action whose success proves what it did."""
+    return Action(f"Would have {words}", words, run, diff, is_proof=True)
+
+
+def refuse_foreign(unit: str, own_directory: str | None = None) -> None:
+    """Raise ResourceError if there is a unit file of that name outside of ``own_directory``, such as of a package."""
+    ours = own_directory and os.path.realpath(own_directory)
+    others = [file for file in unit_files_of(unit, Scope.SYSTEM) if os.path.dirname(file) != ours]
+    if others:
+        words = f"there is a unit {unit} already: {others[0]}"
+        raise ResourceError(words, "choose another name, or write a drop-in for that unit as a file")
+
+
+def steps_of(
+    path: str, text: str, found: Found | None, store: Callable[[], Awaitable[bool | None]]
+) -> Iterator[Action]:
+    """What makes the file at ``path``, as it was ``found``, hold ``text``. ``store`` writes it."""
+    if found is None or found.data != text.encode() or found.path != path:
+        words = f"{'created' if found is None else 'changed'} {path}"
+        yield step(words, store, partial(content_diff, path, Inline(text), ()))
+    elif found.attributes != ATTRIBUTES:
+        yield step(f"set owner root and mode 0644 of {path}", partial(set_attributes, path, ATTRIBUTES))
+
+
+async def let_systemd_read(service: Service, units: Sequence[str], *, must_load: bool) -> None:
+    """Let systemd read the files of ``units`` again, if it has not. Raises ResourceError.
+
+    It may remember a unit that failed and whose file was then removed: it calls that one neither stale nor loaded.
+    With ``must_load``, it then reads all files again.
+    """
+
+    async def reread(systemd: Systemd) -> bool:
+        for unit in units:
+            await systemd.reread(unit)
+        states = [await systemd.state(unit, "stopped", files=False) for unit in units]
+        return all(state.load == "loaded" for state in states)
+
+    if not await service.with_systemd(reread) and must_load:
+        await perform("systemctl", "daemon-reload")
