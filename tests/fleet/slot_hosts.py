@@ -13,7 +13,6 @@ from pathlib import Path
 
 import trio
 from fleet_server import FleetServer
-from nats_servers import PATIENCE
 
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
