@@ -19,9 +19,9 @@ async def tell(variables: Mapping[str, str]) -> None:
     """Set the variables in the environment of services that start from now on. Does nothing where no systemd runs."""
     if not os.path.isdir(_IS_RUNNING):  # noqa: ASYNC240 - in memory
         return
-    said = [f"{name}={value}" for name, value in variables.items()]
+    assignments = [f"{name}={value}" for name, value in variables.items()]
     try:
         bus = await connect(Scope.SYSTEM)
-        await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "SetEnvironment", "as", said)
+        await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "SetEnvironment", "as", assignments)
     except (NoBusError, CallError) as error:
         emit_note(f"services have the new locale after the next boot only: {error}")

@@ -47,7 +47,7 @@ async def test_it_is_seen_too_when_the_second_comes_first_in_the_manifest(real, 
     first = make(real / "f", content="first")
     second = make(link / "f", content="second", require=[first.ref])
     _, story = await converge_once(*link_first(link, second, first))
-    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} wants another content")
+    assert story.checks(second.ref)[0].error.endswith(f"{first.ref} declares another content")
     assert (real / "f").read_text() == "first"
 
 

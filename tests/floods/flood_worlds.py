@@ -76,9 +76,7 @@ def running(tmp_path, resources, *, size=100):
             yield prober
             assert process.poll() is None, (tmp_path / "output").read_text()[-3000:]
         finally:
-            for _ in range(
-                3
-            ):  # the first waits for what runs, the second cancels it, the third kills its processes
+            for _ in ("wait for", "cancel", "kill"):  # what each signal does to what runs
                 process.terminate()
                 time.sleep(0.1)
             process.wait(GUARD)
