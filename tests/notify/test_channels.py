@@ -384,6 +384,7 @@ async def test_what_could_not_be_sent_is_kept_over_a_restart(hook, mock_clock, t
         running(failed("file#/a"))
         running(failed("file#/b"))
         running(failed("file#/gone"))
+        await trio.testing.wait_all_tasks_blocked()  # the task that saves has begun to wait
         mock_clock.jump(1)
         while not (tmp_path / "notifications.json").exists():
             await trio.testing.wait_all_tasks_blocked(0.001)
