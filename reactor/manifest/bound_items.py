@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.data.resolve import Resolved
-from reactor.language.expression.analysis import Path
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.nodes import Mapping, Sequence
@@ -13,6 +12,7 @@ from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
+    from reactor.language.expression.analysis import Path
     from reactor.manifest.resource_factory import Bound
 
 _OWN = ("resources", "data", "defaults")

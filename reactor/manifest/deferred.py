@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from reactor.language.errors import BriefLimitError, ExpressionError
-from reactor.language.expression.analysis import Path
 from reactor.language.secrets import holds_secret
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
@@ -32,6 +31,7 @@ from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
+    from reactor.language.expression.analysis import Path
     from reactor.language.expression.expression import Expression
     from reactor.language.expression.scope import Scope
 

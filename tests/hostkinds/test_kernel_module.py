@@ -173,7 +173,7 @@ async def test_files_are_brought_back_at_once(kernel):
         ({"options": {"a": "b c"}}, "not the value of a parameter"),
         ({"options": {"a": "b\ninstall x /bin/sh"}}, "not the value of a parameter"),
         ({"ensure": "absent", "options": {"a": 1}}, "only valid"),
-        ({"blacklist": True}, "can't be forbidden"),
+        ({"blacklist": True}, "can't be both loaded and forbidden"),
     ],
 )
 def test_what_makes_no_sense_is_found_at_load(properties, words):

@@ -7,7 +7,7 @@ import time
 import pytest
 import trio
 
-from reactor.engine.check import scrub_aside
+from reactor.engine.check import redact_aside
 from reactor.resource.redaction import LONG, MASK, redact, register_secret
 from reactor.resource.secret_search import Index, hex_spans
 
@@ -35,7 +35,7 @@ async def test_the_loop_is_not_held_while_a_long_text_is_searched(text):
     async with trio.open_nursery() as nursery:
         nursery.start_soon(count_turns)
         await trio.lowlevel.checkpoint()
-        masked = await scrub_aside(text)
+        masked = await redact_aside(text)
         done.set()
     assert turns > 10, "others had their turn meanwhile"
     assert SECRET not in masked
@@ -44,7 +44,7 @@ async def test_the_loop_is_not_held_while_a_long_text_is_searched(text):
 
 async def test_a_long_text_that_was_masked_is_not_searched_again(text):
     began = time.perf_counter()
-    masked = await scrub_aside(text)
+    masked = await redact_aside(text)
     took = time.perf_counter() - began
     began = time.perf_counter()
     assert redact(masked) is masked

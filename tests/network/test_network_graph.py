@@ -120,7 +120,7 @@ def diagnostics(tmp_path, *resources):
         (
             "link: [a: {ensure: absent}]",
             "address: [192.0.2.1/24: {link: a}]",
-            "link#a removes /sys/class/net/a, and address#192.0.2.1/24 wants",
+            "link#a removes /sys/class/net/a, and address#192.0.2.1/24 needs",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import trio
+from reactor.resource.threads import in_thread
 
 _M_ARENA_MAX = -8
 """From malloc.h of glibc."""
@@ -35,11 +35,12 @@ async def use_huge_pages() -> None:
     A drift is repaired after the processor has done something else, or has slept. Every page that the repair touches
     then costs a walk through the page tables, twice as long in a virtual machine. With huge pages, a repair of one of
     10,000 files takes a tenth less time. The kernel would do this by itself only where the administrator allows it for
-    all programs, and within hours. Does nothing before Linux 6.1, and where huge pages are switched off.
+    all programs, and within hours. Does nothing before Linux 6.1, where huge pages are switched off, or if no thread can
+    start.
     """
     with suppress(OSError):
         if "[never]" not in (_SETTINGS / "enabled").read_text():
-            await trio.to_thread.run_sync(_collapse, int((_SETTINGS / "hpage_pmd_size").read_text()))
+            await in_thread(_collapse, int((_SETTINGS / "hpage_pmd_size").read_text()))
 
 
 def _collapse(size: int) -> None:
