@@ -7,7 +7,7 @@ from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import OUTPUT, DeferredBinding
-from reactor.manifest.evaluation import MisplacedError, evaluated, expressives, unevaluated
+from reactor.manifest.evaluation import MisplacedError, evaluated, expressives
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
 from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, elements_of, inside
@@ -83,11 +83,6 @@ class DeferredElements(DeferredBinding):
         calls = [each.template.calls(OUTPUT) for _, each in expressives(self._nested or {})]
         nested: dict[str, PropertyPath] = {ref: (SUBITEMS,) for sites in calls for ref, _, _ in sites if ref}
         return nested | super()._taken()
-
-    def texts(self) -> dict[str, Any]:
-        """Return the expressions as written."""
-        nested = {} if self._nested is None else {SUBITEMS: unevaluated(self._nested)}
-        return super().texts() | nested
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """Return ``resource`` if its elements are those that it was expanded for.

@@ -157,6 +157,7 @@ def test_a_value_is_shared_by_one_manifest_only(tmp_path):
         ("'a', 'web*'", "'web*' chooses no hosts"),
         ("'a', 'group:'", "'group:' chooses no hosts"),
         ("'a', '', -1", "the minimum can't be -1"),
+        ("'a', '', 1000001", "the minimum can't be 1000001"),
         ("'a', '', '2'", "shared requires a name"),
         ("'a', '', 1, 2", "shared requires a name"),
     ],
@@ -164,6 +165,13 @@ def test_a_value_is_shared_by_one_manifest_only(tmp_path):
 def test_wrong_arguments_are_errors_at_load(tmp_path, arguments, problem):
     text = f'resources:\n  - exec: [/bin/true: {{environment: {{A: "{{{{ toJSON(shared({arguments})) }}}}"}}}}]\n'
     assert problem in loaded(tmp_path, text, SharedValues(None))
+
+
+def test_a_million_hosts_can_be_waited_for(tmp_path):
+    text = (
+        "resources:\n  - exec: [/bin/true: {environment: {A: \"{{ toJSON(shared('a', '', 1000000)) }}\"}}]\n"
+    )
+    assert loaded(tmp_path, text, SharedValues(None)) == {}
 
 
 def test_a_run_without_a_fleet_can_not_know_what_hosts_share(tmp_path):
