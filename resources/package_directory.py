@@ -53,6 +53,7 @@ from reactor.resources.trusted_directory import (
 LATEST = "latest"
 _MODE = 0o755
 _DAY = 86400.0
+_OUR_HOME = os.path.expanduser("~")
 
 
 class Found(Enum):
@@ -324,7 +325,7 @@ class PackageDirectory(Resource[DirectoryState]):
 
     async def _command(self, arguments: Sequence[str]) -> Command:
         identity = await self._identity()
-        variables = {"HOME": _our_home()} if identity is None else identity.environment
+        variables = {"HOME": _OUR_HOME} if identity is None else identity.environment
         environment = {**ENVIRONMENT, **variables, **self.settings()}
         return Command((self.program, *arguments), "/", environment, self.timeout, identity=identity)
 
@@ -342,10 +343,6 @@ class PackageDirectory(Resource[DirectoryState]):
     def _asked(self) -> dict[str, tuple[float, str]]:
         """When the registry was asked for a package, by the clock of the loop; and its newest version."""
         return {}
-
-
-def _our_home() -> str:
-    return os.path.expanduser("~")
 
 
 def _step(did: str, run_it: Callable[[], Awaitable[None]]) -> Action:
