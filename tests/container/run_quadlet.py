@@ -1,7 +1,7 @@
 """Run the tests of quadlet with the generator of Debian 13: ``python tests/container/run_quadlet.py``.
 
 Fetches podman with apt, and unpacks it into a temporary directory; nothing is installed. Further arguments are those of
-pytest. CI runs only the tests that need no podman.
+pytest. CI runs only the tests that need no podman: those of `test_quadlet`.
 """
 
 import os
@@ -38,5 +38,5 @@ def fetch_podman(place: Path) -> Path:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
         os.environ["REACTOR_QUADLET"] = str(fetch_podman(Path(directory)))
-        tests = Path(__file__).parents[1] / "systemd" / "test_quadlet.py"
+        tests = Path(__file__).parents[1] / "systemd" / "on_podman.py"
         sys.exit(pytest.main(["-n0", str(tests), *sys.argv[1:]]))
