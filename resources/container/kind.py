@@ -34,10 +34,10 @@ from reactor.resources.container.property_types import (
     PortText,
     Restart,
     VolumeText,
+    bind_sources,
     check_container_name,
     every_container,
     network_problem,
-    parse_volume,
     port_claims,
     volume_problems,
 )
@@ -135,9 +135,8 @@ class Container(Resource[ContainerState], kind="container"):
         peers = every_container(self._socket)
         if self.ensure == "absent":
             return Relations(depends_on=(peers,))
-        sources = (volume.source for volume in map(parse_volume, self.volumes) if volume.is_bind)
         networks = (f"container_network#{name}" for name in self.networks)
-        return Relations(depends_on=(*sources, *networks, self._socket, peers))
+        return Relations(depends_on=(*bind_sources(self.volumes), *networks, self._socket, peers))
 
     def claims(self) -> Iterable[Claim]:
         """The name of the container, and the ports of the host."""
@@ -249,10 +248,10 @@ class Container(Resource[ContainerState], kind="container"):
 
     def _require_mounted(self) -> None:
         """Raise ResourceError when a directory to mount is missing: podman would make it."""
-        for volume in map(parse_volume, self.volumes):
-            if volume.is_bind and not os.path.exists(volume.source):
-                hint = f"declare file#{volume.source} with ensure: directory"
-                raise ResourceError(f"there is no {volume.source} to mount", hint, missing=volume.source)
+        for source in bind_sources(self.volumes):
+            if not os.path.exists(source):
+                hint = f"declare file#{source} with ensure: directory"
+                raise ResourceError(f"there is no {source} to mount", hint, missing=source)
 
     async def _create(self, *, replace: bool) -> None:
         self._require_mounted()

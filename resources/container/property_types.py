@@ -90,6 +90,11 @@ def parse_volume(text: str) -> Volume:
     return Volume(source, target, option == "ro")
 
 
+def bind_sources(volumes: Sequence[str]) -> list[str]:
+    """The directories and files of the host that these volumes mount."""
+    return [volume.source for volume in map(parse_volume, volumes) if volume.is_bind]
+
+
 def network_problem(networks: Sequence[str], ports: Sequence[str]) -> Iterator[PropertyProblem]:
     """A network that stands alone with others, or with ports."""
     alone = [name for name in networks if name in ("host", "none")]

@@ -38,9 +38,9 @@ from reactor.resources.container.property_types import (
     Image,
     PortText,
     VolumeText,
+    bind_sources,
     check_container_name,
     network_problem,
-    parse_volume,
     port_claims,
     volume_problems,
 )
@@ -150,9 +150,8 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
         """
         if self.ensure == "absent":
             return Relations(removes=(self._path,))
-        sources = (volume.source for volume in map(parse_volume, self.volumes) if volume.is_bind)
         networks = (f"container_network#{name}" for name in self.networks)
-        needed = (*sources, *networks, *self.environment_files, generator.USUAL)
+        needed = (*bind_sources(self.volumes), *networks, *self.environment_files, generator.USUAL)
         return Relations(provides=(self._path,), depends_on=needed)
 
     def sandbox_access(self) -> Iterable[str]:
@@ -240,8 +239,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             shared_lines.refuse_unwritable(self._path)
 
     def _require_mounted(self) -> None:
-        sources = (volume.source for volume in map(parse_volume, self.volumes) if volume.is_bind)
-        for path in (*sources, *self.environment_files):
+        for path in (*bind_sources(self.volumes), *self.environment_files):
             if not os.path.exists(path):
                 raise ResourceError(f"there is no {path}", f"declare file#{path}", missing=path)
 
