@@ -37,10 +37,11 @@ class Standby:
         self._known = set(sys.modules)
 
     @classmethod
-    def fork(cls, state: str, work: Callable[[], int]) -> Standby | None:
+    def fork(cls, state: str, work: Callable[[], int], prepare: Callable[[], None]) -> Standby | None:
         """Fork it, before anything was read of the host. It ends with this process, unless `stay` is called.
 
-        ``work`` does the work of a session from stdin, and returns the exit code. None if this host has no resources for it.
+        ``work`` does the work of a session from stdin, and returns the exit code. ``prepare`` is called once before it, with
+        all modules there. None if this host has no resources for it.
         """
         try:
             identity = session_identity()
@@ -54,7 +55,7 @@ class Standby:
             os.close(write)
             return None
         if child == 0:
-            _in_child(lambda: _stand_by(read, state, work, identity))
+            _in_child(lambda: _stand_by(read, state, work, prepare, identity))
         os.close(read)
         return cls(write)
 
@@ -79,7 +80,9 @@ def _in_child(run: Callable[[], None]) -> None:
         os._exit(0)
 
 
-def _stand_by(pipe: int, state: str, work: Callable[[], int], identity: bytes) -> None:
+def _stand_by(
+    pipe: int, state: str, work: Callable[[], int], prepare: Callable[[], None], identity: bytes
+) -> None:
     _leave_session(pipe)
     with open(pipe, encoding="utf-8") as reader:
         names = reader.read().split("\n")
@@ -88,6 +91,7 @@ def _stand_by(pipe: int, state: str, work: Callable[[], int], identity: bytes) -
     for name in names[1:]:
         with suppress(Exception):  # a module that is no longer there is the business of who needs it
             import_module(name)
+    prepare()
     gc.freeze()
     with suppress(OSError):
         _serve(state, work, identity)
