@@ -1,7 +1,9 @@
 """`reactor push` of a bundle of 1 MB with 100 files to 20 hosts, beside `ansible` copying one file to the same 20.
 
 The hosts are 20 sshds on loopback, where nothing is to do. "new" is a bundle that no host has, "again" is the one in
-force. Ansible gets as many forks, and finds its file in place, too. It is taken from PATH, or from --ansible.
+force; "alone" is the same where no process stands by, as more than a minute after the push before. Ansible gets as many
+forks, and finds its file in place, too; its other settings are its defaults, so its connections stay for a minute as ours
+do. It is taken from PATH, or from --ansible.
 Bar: at most 0.2 times the time of ansible.
 """
 
@@ -39,6 +41,13 @@ def push_new(site: Path, command: list[str]) -> float:
     return seconds_of(command)
 
 
+def push_alone(sockets: list[Path], command: list[str]) -> float:
+    """Seconds of a push to hosts on which no process stands by."""
+    for each in sockets:
+        each.unlink(missing_ok=True)
+    return seconds_of(command)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argument_parser(__doc__)
@@ -72,12 +81,13 @@ def main() -> None:
         contenders = {
             "new": partial(push_new, site, push),
             "again": partial(seconds_of, push),
+            "alone": partial(push_alone, [host.fleet / "standby" for host in started], push),
             "ansible": partial(seconds_of, ansible),
         }
         found = medians(interleaved(rounds, contenders))
     rows = [
-        Row(f"push to {hosts} hosts, {name}", found[name], "s", BAR, found["ansible"])
-        for name in ("new", "again")
+        Row(f"push to {hosts} hosts, {name}", found[name], "s", bar, found["ansible"])
+        for name, bar in (("new", BAR), ("again", BAR), ("alone", None))
     ]
     show(f"push of 1 MB in {FILES} files, {options.dir}", rows, "ansible")
 
