@@ -109,7 +109,7 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
             words = f"set {settings} in {path}"
             change = partial(with_values, wanted=wanted)
             run, diff = partial(textfile.edit, path, change), partial(textfile.diff, path, change)
-            steps.append(Action(f"Would have {words}", words, run, diff, is_proof=True))
+            steps.append(Action.proven(words, run, diff))
         return tuple(steps)
 
     async def preflight(self, state: KeyboardState) -> None:
