@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import FILE_SPACES, UNITS, Claim
+from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -39,12 +39,12 @@ class Claimed:
     _ids: dict[str, DirectoryId] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
-        """The index of ``claims``, each of which comes with a vertex number, an index of ``refs``."""
+    def of(cls, claims: Iterable[PlacedClaim], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
+        """The index of ``claims``. ``refs`` are those of the vertices."""
         claimed = cls()
         parents, names = set[str](), set[str]()
-        for vertex, claim in claims:
-            ref = refs[vertex]
+        for claim in claims:
+            ref = refs[claim.vertex]
             if claim.space == UNITS:
                 claimed.units[ref] = None
             elif claim.space in FILE_SPACES:
