@@ -69,7 +69,7 @@ class ManifestLoader:
         return self.read_tree(problems, parse(problems))
 
     def _children_of(self, path: str) -> ChildManifests:
-        return ChildManifests(self._resource_table, self._inputs, self._outside, self._read, path)
+        return ChildManifests(self._resource_table, self._inputs, self._outside, path)
 
     def read_tree(self, problems: Problems, tree: Any) -> Part:
         """Read ``tree``, which was already parsed or built, as a manifest; also read its child manifests."""
@@ -128,6 +128,8 @@ class ManifestLoader:
         self._add_channels(document.root, problems, expression_context, composite)
         self._read_entries(document, expression_context, problems, data, composite=composite, call=call)
         document = document._replace(
+            root=Mapping(document.root.at),  # nothing reads the tree again, which is large
+            entries=None,
             pre_message=_rendered(document.pre_message, expression_context, problems),
             post_message=_rendered(document.post_message, expression_context, problems),
         )
@@ -277,7 +279,7 @@ class ManifestLoader:
             self._resource_table,
             form,
             meta=meta,
-            included=lambda composite, at: self._children.include(composite, at, problems, data),
+            included=lambda composite, at: self._children.include(composite, at, problems, data, self._read),
             scope=self._children.scope,
             known_outputs=self._inputs.known_outputs,
         )
