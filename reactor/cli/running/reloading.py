@@ -24,6 +24,7 @@ from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
@@ -276,7 +277,7 @@ class Reloader:
     async def _loaded(self) -> tuple[Generation, NextGeneration]:
         """The current version of the manifest, compared with the one in force. Raises ManifestError, also if it can't be read any more."""
         try:
-            with _short_turns():
+            with _short_turns(), gc_paused():
                 generation = await _read(self._load_again)
                 prepared = await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
