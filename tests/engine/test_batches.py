@@ -186,6 +186,9 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
         def reversals(self, _):
             return []
 
+        def prepare_generation(self, _):
+            return lambda: None
+
         def cause_of(self, _):
             return Cause.INITIAL
 
