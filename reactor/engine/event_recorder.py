@@ -68,7 +68,8 @@ class Results:
     def record_as_desired(self, vertices: Collection[int]) -> None:
         """Record that the checks of ``vertices`` found them as desired."""
         self._results.update(dict.fromkeys(vertices, _OK))
-        self.would_change.difference_update(vertices)
+        if self.would_change:
+            self.would_change.difference_update(vertices)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
@@ -158,11 +159,9 @@ class EventRecorder:
     def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
         """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
         refs, emit, now = self._vertex_table.refs, self._emit, time.time()
-        present = self._vertex_table.present & set(vertices)
-        self._results.record_as_desired(present)
-        for vertex, cause in zip(vertices, causes, strict=True):
-            if vertex in present:
-                emit(Checked(now, refs[vertex], _OK, cause, duration))
+        self._results.record_as_desired(vertices)
+        for ref, cause in zip(map(refs.__getitem__, vertices), causes, strict=True):
+            emit(Checked(now, ref, _OK, cause, duration))
 
     def _declined(self, vertex: int, reason: str) -> None:
         if self._results.result(vertex, ()) is not Result.SKIPPED:

@@ -66,6 +66,7 @@ class PartState(NamedTuple):
 
 
 _AS_DESIRED = PartState(True)
+_UNKNOWN: tuple[object, PartState] = (None, _AS_DESIRED)
 
 
 class Part(Resource[PartState]):
@@ -218,11 +219,10 @@ class Part(Resource[PartState]):
             return False
         document, token = found.document, found.document.token
         for each in members:
-            known = each.__dict__
-            if "_known" not in known or known["_known"][0] is not token:
+            if each.__dict__.get("_known", _UNKNOWN)[0] is not token:
                 if each.change(document) is not None:
                     return False
-                known["_known"] = (token, _AS_DESIRED)
+                each.__dict__["_known"] = (token, _AS_DESIRED)
         return True
 
     @classmethod
