@@ -63,23 +63,27 @@ class ManifestServer(LanguageServer):
         return document, position.line, self.units(document).column(position)
 
     def changed(self, uri: str, text: str) -> None:
-        """Take the new text of a manifest, and check all open manifests soon: they may apply each other."""
+        """Take the new text of a manifest, and check it soon, and the open manifests that apply it."""
         before = self._documents.get(uri)
         path = os.path.abspath(to_fs_path(uri) or uri.rpartition(":")[2])
         self._documents[uri] = Document(path, text, before)
         self._check_soon(uri)
-        for other in self._documents:
-            if other != uri:
-                self._check_soon(other)
+        self._check_others(uri, path)
 
     def closed(self, uri: str) -> None:
         """Forget a manifest, and take its problems away."""
-        self._documents.pop(uri, None)
+        gone = self._documents.pop(uri, None)
         if (timer := self._pending.pop(uri, None)) is not None:
             timer.cancel()
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
-        for other in self._documents:
-            self._check_soon(other)
+        if gone is not None:
+            self._check_others(uri, gone.path)
+
+    def _check_others(self, uri: str, path: str) -> None:
+        """Check the other open manifests that depend on the file ``path``."""
+        for other, document in self._documents.items():
+            if other != uri and (document.files is None or path in document.files):
+                self._check_soon(other)
 
     def _check_soon(self, uri: str) -> None:
         if (timer := self._pending.pop(uri, None)) is not None:
@@ -95,6 +99,7 @@ class ManifestServer(LanguageServer):
         units = self.units(document)
         found = [_diagnostic(each, units) for each in problems]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        document.forget()
         self._idle.after_check()
 
 
