@@ -18,10 +18,14 @@ _TOO_MUCH = 1_000_000
 
 
 class IdleWork:
-    """Collects garbage, and prepares the completion of the kinds that ``kinds`` returns: each takes up to 0.1 s."""
+    """Collects garbage, calls ``once``, and prepares the completion of the kinds that ``kinds`` returns.
 
-    def __init__(self, kinds: Callable[[], set[str]]) -> None:
+    Each takes up to 0.1 s.
+    """
+
+    def __init__(self, kinds: Callable[[], set[str]], once: Callable[[], object]) -> None:
         self._kinds = kinds
+        self._once: Callable[[], object] | None = once
         self._prepared: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_frozen = False
@@ -40,6 +44,9 @@ class IdleWork:
         self._timer = None
         if gc.get_count()[0] >= _MUCH:
             self._collect()
+        if self._once is not None:
+            self._once()
+            self._once = None
         for kind in self._kinds() - self._prepared:
             self._prepared.add(kind)
             prepare(kind)

@@ -246,6 +246,9 @@ class DeferredBinding(Deferred):
 
     def try_conditions(self) -> None:
         """Decide the conditions at load time, if possible. Raises UndecidedError when that can never succeed."""
+        if not self._conditions:
+            self.is_decided = True
+            return
         with suppress(NotYetError):
             self.is_declined = self._decide(None, briefly=False) is not None
             self.is_decided = True
