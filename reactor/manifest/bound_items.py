@@ -60,11 +60,15 @@ class BoundItems:
         self._data_before = None if _is_same(self._data, data.values) else self._data
         self._outside, self._data, self._unchanged = outside, data.values, {}
 
+    def end(self) -> None:
+        """Drop what the load that has ended did not use again: to free it takes some milliseconds."""
+        self._before, self._data_before = {}, None
+
     def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
         """Return what was made of the same item in the last load, or None."""
         found = self._before.get((model, name))
-        if found is None or not all(map(_is_alike, found[0][1:], declaration[1:])):
-            return None
+        if found is None or not all(map(_is_alike, found[0][:0:-1], declaration[:0:-1])):
+            return None  # the defaults are compared first: they are small, and the same for many
         if self._data_before is not None and not self._reads_same_data(found[1], declaration):
             return None
         self._now[model, name] = declaration, found[1]
