@@ -36,8 +36,8 @@ def is_unexpected_mount(desired: Desired, state: FileState, fd: int) -> bool:
     Only asked if its attributes differ: they would be set on the wrong directory.
     """
     return (
-        desired.ensure == "directory"
-        and not desired.mounted_root
+        desired.settings.ensure == "directory"
+        and not desired.settings.mounted_root
         and (state.uid, state.gid, state.mode) != state.wanted
         and is_mount_point(desired.path, fd)
         and not is_always_mounted(desired.path, fd)

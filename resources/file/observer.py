@@ -87,7 +87,7 @@ class Observer:
             )
             is_likely_file = is_likely_file or listing.takes_file(base)
         try:
-            content = desired.content if desired.ensure == "present" else None
+            content = desired.content if desired.settings.ensure == "present" else None
             if is_likely_file and content is not None and (state := self._compare_likely(content, wanted)):
                 return state
             is_drift = not is_first and self._stamp is None  # most likely: something has asked for this look
@@ -107,10 +107,10 @@ class Observer:
             raise resource_error(error, f"look at {desired.path}") from error
 
     async def _look_up_ids(self) -> None:
-        owner, group = self.desired.owner, self.desired.group
+        owner, group = self.desired.settings.owner, self.desired.settings.group
         ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
         if ids is not self._ids:
-            self._ids, self._correct = ids, correct_state(*ids, self.desired.mode)
+            self._ids, self._correct = ids, correct_state(*ids, self.desired.settings.mode)
             self._has_fixed_ids = accounts.are_fixed(owner, group)
 
     def expect_file(self) -> None:
@@ -155,7 +155,7 @@ class Observer:
         If that is as desired, check that no symlink of another user is on the way to it. If the file must be created,
         the change checks it.
         """
-        if self.desired.ensure == "absent":
+        if self.desired.settings.ensure == "absent":
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.close(open_directory(os.path.dirname(self.desired.path)))
         return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries or ())
@@ -167,9 +167,9 @@ class Observer:
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
-            if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
+            if kind is FileType.SYMLINK and desired.settings.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
-            occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)
+            occupied = kind is FileType.DIRECTORY and desired.settings.ensure == "absent" and _occupied(fd)
             state = self._state(kind, found, wanted, occupied=occupied)
             if kind is FileType.DIRECTORY and self._is_covered(state, fd):
                 # The attributes of the directory itself can't be read while something is mounted on it.
@@ -181,7 +181,7 @@ class Observer:
     def _is_covered(self, state: FileState, fd: int) -> bool:
         """Whether ``state``, which is open at ``fd``, is that of a file system mounted on the desired directory."""
         desired = self.desired
-        if desired.is_covered:
+        if desired.settings.is_covered:
             return is_mount_point(desired.path, fd)
         is_covered = is_unexpected_mount(desired, state, fd)
         if is_covered and not self._is_reported:
@@ -287,7 +287,7 @@ class Observer:
             found = os.fstat(fd)
         finally:
             os.close(fd)
-        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.mode:
+        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.settings.mode:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self.desired.path)
         return self._state(type_of(found.st_mode), found, wanted)
 
@@ -314,8 +314,8 @@ class Observer:
         short: ShortFile | None = None,
         opened: OpenFile | None = None,
     ) -> FileState:
-        is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
-        if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
+        is_kept = stat.S_ISDIR(found.st_mode) and self.desired.settings.ensure == "directory"
+        if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.settings.special):
             wanted = wanted._replace(mode=wanted.mode | kept)
         mode = stat.S_IMODE(found.st_mode)
         return FileState(

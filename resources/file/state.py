@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from reactor.resources.file.owned_tree import Wrong
 
 
-class Desired(NamedTuple):
-    """The desired state. ``content`` is None if it is not managed; ``mode`` is 0 for ``ensure: absent``."""
+class Settings(NamedTuple):
+    """The desired state without path and content. Files with equal settings share them, to save memory.
 
-    path: str
+    ``mode`` is 0 for ``ensure: absent``.
+    """
+
     ensure: str
-    content: Content | None = None
     owner: str = "0"
     group: str = "0"
     mode: int = 0
@@ -40,6 +41,14 @@ class Desired(NamedTuple):
     """Whether owner and mode are those of the root of whatever is mounted on the directory."""
     extended: Extended | None = None
     """The extended attributes of new content."""
+
+
+class Desired(NamedTuple):
+    """The desired state. ``content`` is None if it is not managed."""
+
+    path: str
+    settings: Settings
+    content: Content | None = None
 
 
 class FileState(NamedTuple):
