@@ -45,7 +45,7 @@ class VolumeState(NamedTuple):
 class LogicalVolume(Resource[VolumeState], kind="logical_volume"):
     """Manage a logical volume of LVM. It grows with its size, and is never made smaller or removed without force."""
 
-    example = "vg0/data absent --force"
+    example = "vg0/data absent"
 
     name: Annotated[str, AfterValidator(check_volume_name)]
     """The group and the volume: `vg0/data`."""
@@ -62,9 +62,6 @@ class LogicalVolume(Resource[VolumeState], kind="logical_volume"):
         yield from super().property_problems()
         if self.ensure == "present" and self.size is None:
             yield PropertyProblem(("size",), "size is missing", "say how large it is: size: 10G")
-        if self.ensure == "absent" and not self.force:
-            words = "with 'ensure: absent', the volume and what it holds are removed"
-            yield PropertyProblem(("force",), words, "write force: true if that is wanted")
         if self.ensure == "absent" and self.size is not None:
             yield PropertyProblem(("size",), "size is only valid with 'ensure: present'", "remove size")
 
@@ -172,6 +169,9 @@ class LogicalVolume(Resource[VolumeState], kind="logical_volume"):
             )
 
     def _removal(self, state: VolumeState) -> Action:
+        if not self.force:
+            words = f"the volume {self.name} is not removed without force"
+            raise ResourceError(words, "write force: true if what it holds may be lost")
         if state.is_open:
             hint = "stop what uses it: this is never done, even with force"
             raise ResourceError(f"{self.name} can't be removed: it is in use", hint)

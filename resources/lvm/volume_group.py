@@ -50,7 +50,7 @@ class GroupState(NamedTuple):
 class VolumeGroup(Resource[GroupState], kind="volume_group"):
     """Manage a volume group of LVM. Only blank devices become a part of it."""
 
-    example = "vg0 absent --force"
+    example = "vg0 absent"
 
     name: GroupName
     ensure: Literal["present", "absent"] = "present"
@@ -66,9 +66,6 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         yield from super().property_problems()
         if self.ensure == "present" and not self.devices:
             yield PropertyProblem(("devices",), "devices is missing", "name its devices: devices: [/dev/sdb]")
-        if self.ensure == "absent" and not self.force:
-            words = "with 'ensure: absent', all volumes of the group and what they hold are removed"
-            yield PropertyProblem(("force",), words, "write force: true if that is wanted")
         if self.ensure == "absent" and (self.devices or self.resize):
             name = "devices" if self.devices else "resize"
             yield PropertyProblem((name,), f"{name} is only valid with 'ensure: present'", f"remove {name}")
@@ -148,10 +145,13 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         return tuple(steps)
 
     def _removal(self, state: GroupState) -> Plan:
+        with_it = f" with {', '.join(state.volumes)}" if state.volumes else ""
+        if not self.force:
+            words = f"the volume group {self.name}{with_it} is not removed without force"
+            raise ResourceError(words, "write force: true if all of that may be lost")
         if state.open:
             words = f"{self.name} can't be removed: {', '.join(state.open)} is in use"
             raise ResourceError(words, "stop what uses it: this is never done, even with force")
-        with_it = f" with {', '.join(state.volumes)}" if state.volumes else ""
         return (self._step(f"removed the volume group{with_it}", partial(self._remove, state)),)
 
     def _is_new(self, device: Device) -> bool:

@@ -54,6 +54,8 @@ async def test_it_is_made_smaller_and_removed_only_with_force(made):
     await must_change(volume(made, "16M"))
     assert "would be made smaller, from 16 MiB to 8 MiB" in await must_fail(volume(made, "8M"), made.world)
     assert await must_change(volume(made, "8M", force=True)) == "made it smaller, from 16 MiB to 8 MiB"
+    kept = lambda: LogicalVolume(name=f"{made.group}/data", ensure="absent")  # noqa: E731
+    assert "is not removed without force" in await must_fail(kept, made.world)
     gone = lambda: LogicalVolume(name=f"{made.group}/data", ensure="absent", force=True)  # noqa: E731
     assert await must_change(gone) == "removed the volume"
     assert made.volumes == {}
@@ -133,8 +135,7 @@ def test_a_file_system_goes_after_its_volume_and_that_after_its_group():
     ("properties", "words"),
     [
         ({}, "size is missing"),
-        ({"ensure": "absent"}, "are removed"),
-        ({"ensure": "absent", "force": True, "size": "1G"}, "only valid with 'ensure: present'"),
+        ({"ensure": "absent", "size": "1G"}, "only valid with 'ensure: present'"),
         ({"size": "50%FREE"}, "a share is written as"),
         ({"size": 0}, "more than 0"),
         ({"name": "data", "size": "1G"}, "is no volume"),

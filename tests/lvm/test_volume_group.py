@@ -100,6 +100,8 @@ async def test_it_is_removed_with_its_volumes_and_leaves_blank_devices(disks):
     one = disks.add()
     await must_change(group(disks, one))
     lvm("lvcreate", "-an", "-Zn", "-Wn", "-L8M", "-n", "data", disks.group)
+    kept = lambda: VolumeGroup(name=disks.group, ensure="absent")  # noqa: E731
+    assert "with data is not removed without force" in await must_fail(kept, disks.world)
     assert await must_change(gone(disks)) == "removed the volume group with data"
     assert disks.members == []
     await must_change(group(disks, one))
@@ -145,8 +147,7 @@ async def test_drift_is_noticed_by_the_backup_that_lvm_writes(disks):
     ("properties", "words"),
     [
         ({}, "devices is missing"),
-        ({"ensure": "absent"}, "are removed"),
-        ({"ensure": "absent", "force": True, "devices": ("/dev/sdb",)}, "only valid with 'ensure: present'"),
+        ({"ensure": "absent", "devices": ("/dev/sdb",)}, "only valid with 'ensure: present'"),
         ({"name": "-x", "devices": ("/dev/sdb",)}, "is not a name"),
     ],
 )
