@@ -125,9 +125,10 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
 
         Provides: The device or file, with its file system: a mount of it goes after this.
 
-        Depends on: The directory of the file.
+        Depends on: The device, if another resource makes it, such as a logical volume; the directory of the file.
         """
-        return Relations(provides=(self.name,), depends_on=(os.path.dirname(self.name),))
+        path = (self.name,)
+        return Relations(provides=path, depends_on=(*path, os.path.dirname(self.name)), edits=path)
 
     def claims(self) -> Iterable[Claim]:
         """The device."""
