@@ -8,6 +8,7 @@ from reactor.data.resolve import Resolved
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.reparsing import Reparser
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
@@ -42,6 +43,8 @@ class BoundItems:
     """
 
     def __init__(self) -> None:
+        self.reparser = Reparser()
+        """Parses the file."""
         self._outside: _Outside | None = None
         self._data: Any = {}
         self._data_before: Any = None
@@ -109,7 +112,7 @@ class BoundItems:
 
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:
-    return one is other if one is None else one.is_like(other)
+    return one is other or (one is not None and one.is_like(other))
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -67,7 +67,8 @@ class ManifestLoader:
             return Part(file, NO_DOCUMENT, Resolved({}, {}), range(0))
         self._children = self._children_of(path)
         problems = Problems(source)
-        return self.read_tree(problems, parse(problems))
+        bound = self._inputs.bound
+        return self.read_tree(problems, parse(problems) if bound is None else bound.reparser.parse(problems))
 
     def end(self) -> None:
         """Nothing more is read. Breaks a cycle of references: else the garbage collector must find what was read."""
