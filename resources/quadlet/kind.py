@@ -45,6 +45,7 @@ from reactor.resources.container.property_types import (
     port_claims,
     volume_problems,
 )
+from reactor.resources.process import perform
 from reactor.resources.quadlet import generator
 from reactor.resources.quadlet.container_text import Wanted, container_text
 from reactor.resources.service import Service, own_unit_files
@@ -260,6 +261,8 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             hint = f"see why: {generator.find()} --dryrun, and journalctl -b -t quadlet-generator"
             raise ResourceError(f"podman made no unit of {self._path}", hint)
         if self.ensure == "running":
+            if found.active == "failed":  # starts of the former file don't count against this one
+                await perform("systemctl", "reset-failed", self._unit.unit)
             await self._run(Job.RESTART if found.is_up else Job.START)
         elif found.is_up:
             await self._run(Job.STOP)
