@@ -208,4 +208,4 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
 
     @staticmethod
     def _step(words: str, run: Any) -> Action:
-        return Action(f"Would have {words}", words, run)
+        return Action.saying(words, run)
