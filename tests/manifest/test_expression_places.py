@@ -19,6 +19,7 @@ BAD = VALUE.index("bad")
         ("bad: a {{ bad }}\n", "bad }}"),
         ('x: "a \\x7b{ bad }}"\n', None),
         ('x: "a {{ b\\x61d }}"\n', None),
+        ('x: "a {{\\x20bad }}"\n', "bad"),
         ("x: *alias\n", None),
     ],
 )
