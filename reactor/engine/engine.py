@@ -41,10 +41,15 @@ FREEZE_AT_LAST = 60.0
 
 
 class NextGeneration(NamedTuple):
-    """Another version of the manifest, ready to come into force. ``record`` writes to the journal that it has."""
+    """Another version of the manifest, ready to come into force.
+
+    ``declined`` says whether the conditions of the kept vertices are not met (None: not known). ``record`` writes to the
+    journal that this version is in force.
+    """
 
     change: TableChange
     graph_index: GraphIndex
+    declined: Mapping[int, bool | None]
     record: Callable[[], None]
 
 
@@ -190,15 +195,17 @@ class Engine:
         """
         self._prechecks.settle_all(graph.resources)
         _ = graph.has_unread_parts
-        return self._compared(graph)
+        return self._compared(graph, briefly=False)
 
-    def _compared(self, graph: Graph) -> NextGeneration:
+    def _compared(self, graph: Graph, *, briefly: bool = True) -> NextGeneration:
         change = self.vertex_table.compare(graph)
         index = GraphIndex(graph.resources, change.number)
         pending = self.reversals.pending.copy()
         desired = {ref: each for ref, each in graph.resources.items() if ref not in pending}
         record = _record_nothing if self._run_store is None else self._run_store.prepare_generation(desired)
-        return NextGeneration(change, index, record)
+        kept = {vertex: each for vertex, each in index.deferred.items() if vertex not in change.fresh}
+        declined = self._prechecks.evaluate_conditions(kept, briefly=briefly)
+        return NextGeneration(change, index, declined, record)
 
     def reload(
         self, graph: Graph, options: RunOptions | None = None, prepared: NextGeneration | None = None
@@ -215,7 +222,7 @@ class Engine:
         whole = self.reversals.join(graph)
         if prepared is None or not self._is_current(prepared, whole):
             prepared = self._compared(whole)
-        change, index, record = prepared
+        change, index, declined, record = prepared
         self.vertex_table.adopt(change, self.scheduler.running)
         difference, fresh = change.difference, [*change.difference.changed, *change.difference.added]
         self.watch_manager.forget([*difference.changed, *difference.gone])
@@ -229,8 +236,7 @@ class Engine:
         event = self._recorder.reloaded(difference, self.reversals.pending)
         refs = (self.vertex_table.refs[vertex] for vertex in fresh)
         self._recorder.reversing(ref for ref in refs if ref in self.reversals.pending)
-        kept = [vertex for vertex in index.deferred if vertex not in change.fresh]
-        for vertex in (*fresh, *self._prechecks.changed_conditions(kept)):
+        for vertex in (*fresh, *self._prechecks.changed_conditions(declined)):
             self.dispatcher.mark(vertex, Cause.INTENT)
         self._pending_refreshes.schedule_pending(fresh, trio.current_time())
         self.dispatcher.report_transitions()
