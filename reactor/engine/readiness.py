@@ -9,6 +9,7 @@ depends only on what is below the vertex.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress, count
 
 from reactor.graph.topology import Adjacency
 
@@ -53,8 +54,8 @@ class Readiness:
         self.active = bytearray(b"\1" * len(indegree))
         self.active_count = len(indegree)
         self.waiting = list(indegree)
-        for vertex, count in self._holds.items():
-            self.waiting[vertex] += count
+        for vertex, holds in self._holds.items():
+            self.waiting[vertex] += holds
 
     def end(self, vertex: int) -> None:
         """``vertex`` is idle again."""
@@ -71,6 +72,10 @@ class Readiness:
             active[vertex] = 0
             if successors[vertex] and not waiting[vertex]:
                 self._settle(vertex)
+
+    def active_vertices(self) -> Iterable[int]:
+        """The active vertices, in order. Costs little where few of many are active."""
+        return compress(count(), self.active)
 
     @property
     def is_held(self) -> bool:
@@ -100,14 +105,14 @@ class Readiness:
         Vertices in ``resting`` become idle. Does not call ``cleared``: the caller tests every active vertex
         afterwards.
         """
-        moving = [vertex for vertex, moves in enumerate(self.active) if moves and vertex not in resting]
+        moving = [vertex for vertex in self.active_vertices() if vertex not in resting]
         holds, self._holds = self._holds, {}
         self._successors = successors
         self.active = bytearray(len(successors))
         self.waiting = [0] * len(successors)
         self.active_count = 0
-        for vertex, count in holds.items():
-            for _ in range(count):
+        for vertex, number in holds.items():
+            for _ in range(number):
                 self.hold(vertex)
         for vertex in moving:
             self.begin(vertex)

@@ -214,7 +214,9 @@ class Scheduler(SchedulerBatches):
                 self.running_causes[vertex] = 0
             self._start_at.pop(vertex, None)
         self.order.reshape(topology.successors, self._gone - self.running_causes.keys())
-        runs = bytearray(vertex in self.running_causes for vertex in range(topology.size))
+        runs = bytearray(topology.size)
+        for vertex in self.running_causes:
+            runs[vertex] = 1
         self.blocking.reshape(topology, sorted(failed), moves=runs)
         self._reorder(freed)
 
@@ -322,4 +324,4 @@ class Scheduler(SchedulerBatches):
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()
-        self._ready.extend(v for v in range(self.topology.size) if self._may_start(v))
+        self._ready.extend(filter(self._may_start, order.active_vertices()))

@@ -214,7 +214,11 @@ class Source:
         """Arm all watches that are not armed, in a loop: a reload may add more."""
         while True:
             while self._unarmed:
-                await self._arm_one(watcher, next(iter(self._unarmed)))
+                for vertex in [
+                    *self._unarmed
+                ]:  # the first of a dictionary is behind all that were deleted before it
+                    if vertex in self._unarmed:
+                        await self._arm_one(watcher, vertex)
             self._unarmed = {}  # emptied, it would still take the memory of all that it held
             if not self._held:
                 self._held = set()

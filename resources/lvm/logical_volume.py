@@ -185,7 +185,7 @@ class LogicalVolume(Resource[VolumeState], kind="logical_volume"):
         return {"ensure": "present", "size": state.size, "active": state.is_active}
 
     def _step(self, words: str, state: VolumeState, *arguments: str) -> Action:
-        return Action(f"Would have {words}", words, partial(change, *arguments, mapper=state.mapper))
+        return Action.saying(words, partial(change, *arguments, mapper=state.mapper))
 
     @property
     def _group(self) -> str:

@@ -128,9 +128,9 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         new = [device for device in state.devices if self._is_new(device)]
         if not state.members:
             words = f"made the volume group of {', '.join(device.path for device in new)}"
-            return (self._step(words, partial(self._make, new, mapper=state.mapper)),)
+            return (Action.saying(words, partial(self._make, new, mapper=state.mapper)),)
         steps = [
-            self._step(f"added {device.path}", partial(self._add, device, mapper=state.mapper))
+            Action.saying(f"added {device.path}", partial(self._add, device, mapper=state.mapper))
             for device in new
         ]
         declared = {device.member.node for device in state.devices if device.member is not None}
@@ -138,10 +138,10 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
             if member.node not in declared:
                 self._refuse_other(member)
                 run = partial(self._take_out, member, mapper=state.mapper)
-                steps.append(self._step(f"took {member.node} out of it", run))
+                steps.append(Action.saying(f"took {member.node} out of it", run))
             elif self.resize and member.can_grow:
                 run = partial(change, "pvresize", member.node, mapper=state.mapper)
-                steps.append(self._step(f"grew {member.node} to the size of its device", run))
+                steps.append(Action.saying(f"grew {member.node} to the size of its device", run))
         return tuple(steps)
 
     def _removal(self, state: GroupState) -> Plan:
@@ -152,7 +152,7 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         if state.open:
             words = f"{self.name} can't be removed: {', '.join(state.open)} is in use"
             raise ResourceError(words, "stop what uses it: this is never done, even with force")
-        return (self._step(f"removed the volume group{with_it}", partial(self._remove, state)),)
+        return (Action.saying(f"removed the volume group{with_it}", partial(self._remove, state)),)
 
     def _is_new(self, device: Device) -> bool:
         """Whether the device must be added. Raises ResourceError if it holds something else."""
@@ -205,7 +205,3 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         for member in state.members:
             if not member.is_missing:
                 await change("pvremove", member.node, mapper=state.mapper)
-
-    @staticmethod
-    def _step(words: str, run: Any) -> Action:
-        return Action(f"Would have {words}", words, run)

@@ -188,7 +188,7 @@ class Part(Resource[PartState]):
             return ()
         run = partial(self._apply_alone)
         diff = partial(self._diff, state.found)
-        return (Action(f"Would have {state.change}", state.change, run, diff, is_proof=True),)
+        return (Action.proven(state.change, run, diff),)
 
     async def preflight(self, state: PartState) -> None:
         """Check that the validator can be started, and that the directory is writable."""
@@ -199,12 +199,6 @@ class Part(Resource[PartState]):
             refuse_read_only(directory)
         if not state.exists and self.create:
             await self._attributes()
-
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties has another state."""
-        copied = super().__copy__()
-        copied.__dict__.pop("_known", None)
-        return copied
 
     def group_key(self) -> Hashable:
         """The file: everything that changes in it is written at once."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor import Action, GroupError, Plan, Resource, ResourceError
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Cause, Checked, Result
 from reactor.engine.limits import Limits
 from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
@@ -185,6 +185,9 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
 
         def reversals(self, _):
             return []
+
+        def prepare_generation(self, _):
+            return lambda: None
 
         def cause_of(self, _):
             return Cause.INITIAL
@@ -409,6 +412,16 @@ async def test_a_batch_that_is_as_desired_is_looked_at_once(pallets, jobs):
     assert (Pallet.looks, Pallet.observed, Crate.goes) == (1, [], [])
     assert pallet_checks(story) == dict.fromkeys("abcd", 1)
     assert ended.counts[Result.OK] == 4
+
+
+async def test_each_of_a_batch_took_its_share_of_the_time(pallets, monkeypatch, mock_clock):
+    def look_for_a_while(members):
+        mock_clock.jump(8)
+        return True
+
+    monkeypatch.setattr(Pallet, "all_as_desired", look_for_a_while)
+    _, story = await converge_once(*pallets)
+    assert [event.duration for event in story.all(Checked)] == [2.0] * 4
 
 
 async def test_drift_of_one_in_a_batch_is_found_and_the_next_pass_is_one_look_again(pallets):
