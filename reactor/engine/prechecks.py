@@ -29,6 +29,29 @@ _BRIEF_SECONDS = 0.02
 _BAD = (Result.FAILED, Result.BLOCKED)
 
 
+class GraphIndex:
+    """Which vertices use which outputs, which composites each member has, and which vertices have deferred values."""
+
+    def __init__(self, resources: Mapping[str, Resource], number: Mapping[str, int]) -> None:
+        self.consumers: dict[str, list[int]] = {}
+        self.composites: dict[int, list[int]] = {}
+        self.deferred: list[int] = []
+        for vertex, resource in sorted(
+            (number[ref], each) for ref, each in resources.items() if _is_special(each)
+        ):
+            if (deferred := resource.declared.deferred) is not None:
+                self.deferred.append(vertex)
+                for name in deferred.takes:
+                    self.consumers.setdefault(name, []).append(vertex)
+            for ref in resource.declared.members:
+                self.composites.setdefault(number[ref], []).append(vertex)
+
+
+def _is_special(resource: Resource) -> bool:
+    declared = resource.declared
+    return declared.deferred is not None or bool(declared.members)
+
+
 class Prechecks:
     """Resolves deferred values and conditions, and decides how a composite ended.
 
@@ -48,17 +71,10 @@ class Prechecks:
         self.has_composites = False
         """Whether there are composites; if not, `affected_composites` finds nothing."""
 
-    def index_graph(self) -> Mapping[int, Collection[int]]:
-        """Index a new generation: which resources use which outputs. Return the composites of each member."""
-        self._consumers, self._composites = {}, {}
+    def index_graph(self, index: GraphIndex) -> Mapping[int, Collection[int]]:
+        """Use the ``index`` of a new generation. Return the composites of each member."""
+        self._consumers, self._composites = index.consumers, index.composites
         self._bad.clear()
-        for vertex in sorted(self._vertex_table.present):
-            resource = self._vertex_table.resources[vertex]
-            declared = resource.declared
-            for name in declared.deferred.takes if declared.deferred is not None else ():
-                self._consumers.setdefault(name, []).append(vertex)
-            for ref in declared.members:
-                self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
         self.has_consumers, self.has_composites = bool(self._consumers), bool(self._composites)
         return self._composites
 

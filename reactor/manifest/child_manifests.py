@@ -41,12 +41,7 @@ class Part(NamedTuple):
 
 
 class ChildManifests:
-    """The child manifests of the manifest in ``path``. ``outside`` are the data of the command line.
-
-    The function ``read`` of its methods reads one parsed file with further layers over its data, and adds its resources
-    to ``table``. It gets the composite that applies the file and, for a role, the call; it returns the outline and the
-    data of the file. It is not kept: it belongs to who keeps this, and in a cycle both would wait for the collector.
-    """
+    """The child manifests of the manifest in ``path``. ``outside`` are the data of the command line."""
 
     def __init__(self, table: ResourceTable, inputs: Inputs, outside: tuple[Layer, ...], path: str) -> None:
         self._table = table
@@ -56,7 +51,11 @@ class ChildManifests:
         self._chain: dict[str, Composite | None] = {path: None}
 
     def include(self, composite: Composite, at: int, problems: Problems, data: Resolved, read: Read) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it.
+
+        ``read`` reads one parsed file with further layers over its data, and adds its resources to the table. It gets
+        the composite that applies the file and, for a role, the call; it returns the outline and the data of the file.
+        """
         if (deferred := composite.declared.deferred) is not None and not deferred.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(

@@ -70,6 +70,10 @@ class ManifestLoader:
         bound = self._inputs.bound
         return self.read_tree(problems, parse(problems) if bound is None else bound.reparser.parse(problems))
 
+    def end(self) -> None:
+        """Nothing more is read. Breaks a cycle of references: else the garbage collector must find what was read."""
+        del self._children
+
     def _children_of(self, path: str) -> ChildManifests:
         return ChildManifests(self._resource_table, self._inputs, self._outside, path)
 
@@ -131,6 +135,8 @@ class ManifestLoader:
         self._add_channels(document.root, problems, expression_context, composite)
         self._read_entries(document, expression_context, problems, data, composite=composite, call=call)
         document = document._replace(
+            root=Mapping(document.root.at),  # nothing reads the tree again, which is large
+            entries=None,
             pre_message=_rendered(document.pre_message, expression_context, problems),
             post_message=_rendered(document.post_message, expression_context, problems),
         )

@@ -106,7 +106,7 @@ class ResourceFactory:
             self._scope_alias(placeholder)
             ref = numbered(refs[0] if self._scope else placeholder.ref, number)
             declare(placeholder, Declared(ref, self._form, declaration.at))
-            origin = Origin(self._problems.source, declaration)
+            origin = Origin(self._problems.source.lines, declaration)
             self._resource_table.placeholders.append((placeholder, origin))
         return None
 
@@ -133,7 +133,7 @@ class ResourceFactory:
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         self._warn(bound, declaration, expression_context)
-        self._add(resource, Origin(self._problems.source, declaration))
+        self._add(resource, Origin(self._problems.source.lines, declaration))
 
     def _warn(self, bound: Bound, declaration: Declaration, expression_context: ExpressionContext) -> None:
         resource, _, deferred, warnings = bound
@@ -184,7 +184,7 @@ class ResourceFactory:
         known = {} if elements is None else {FOR_EACH: elements.elements, SUBITEMS: elements.nested}
         loop = DeferredLoop.model_validate(values.plain | known)
         declare(loop, Declared(ref, self._form, declaration.at, deferred))
-        self._add(loop, Origin(self._problems.source, declaration))
+        self._add(loop, Origin(self._problems.source.lines, declaration))
         first = len(self._resource_table.resources)
         yield elements
         makes = "*" if issubclass(model, Composite) else model.kind

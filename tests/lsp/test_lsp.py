@@ -243,6 +243,7 @@ resources:
       - second: {command: "run {{ Data.web.port }} {{ Data.nothing }}", timeout: 7}
       - third: {command: "run {{ Data.web.name }} {{ join(Data.list, ' ') }}"}
       - fourth: {command: run, require: ["exec#first"]}
+      - fifth: {command: "run {{ [1, 2][Data.web.port - 80] }}"}
   - file:
       - /tmp/lsp-typed: {ensure: present, owner: root, group: root, mode: "0644", content: "{{ Data.web.port }}"}
 """
