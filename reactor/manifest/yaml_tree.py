@@ -6,7 +6,6 @@ and a constructor for each, takes ten times as long. Without libyaml, PyYAML's s
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -117,6 +116,8 @@ class _Builder:
         self._next = following
         self._problems = problems
         self._anchors: dict[str, _Anchor] = {}
+        self._keys: dict[str, str] = {}
+        """Each key once: most maps have the same. Python 3.12 keeps what it interns for ever."""
         self._count = 0
         self._expanded = 0
         self._deepest = 0
@@ -194,7 +195,8 @@ class _Builder:
     def _key(self, event: Any, depth: int) -> str | None:
         """Return the key that starts with ``event``, as written: ``1.10`` and ``true`` are ordinary keys."""
         if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
-            return sys.intern(event.value)
+            key: str = event.value
+            return self._keys.setdefault(key, key)
         value, raw = self._node(event, depth + 1)
         if isinstance(value, (Mapping, Sequence)):
             self._report_complex_key(event.start_mark.index)
