@@ -44,6 +44,12 @@ def inspect(name: str) -> dict[str, object] | None:
     return found[0] if found else None
 
 
+def identity(name: str) -> str | None:
+    """The ID of the container; None if there is none."""
+    found = inspect(name)
+    return found and str(found["Id"])
+
+
 def shown(unit: str, name: str) -> str:
     """A property of a unit."""
     return must("systemctl", "show", "--value", f"--property={name}", unit).strip()
