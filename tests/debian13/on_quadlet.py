@@ -223,7 +223,6 @@ def unstarted_wrong(_place):
 FAILING = {
     "no such image": {"image": "localhost/nothing:1"},
     "a port that is taken": {"ports": ["8099:80"]},
-    "a command that fails": {"command": ["/bin/sh", "-c", "exit 3"], "restart": "no"},
     "no such command": {"command": ["/no/such"]},
 }
 CHANGES = (
@@ -279,7 +278,15 @@ def with_variables(value):
     """The container, which is started again with its file of variables."""
     file = {
         "file": [
-            {str(VARIABLES): {"content": f"A={value}\n", "owner": "root", "group": "root", "mode": "0600"}}
+            {
+                str(VARIABLES): {
+                    "ensure": "present",
+                    "content": f"A={value}\n",
+                    "owner": "root",
+                    "group": "root",
+                    "mode": "0600",
+                }
+            }
         ]
     }
     web = {**USUAL, "environment_files": [str(VARIABLES)], "subscribe": f"file#{VARIABLES}"}
