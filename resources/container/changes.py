@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 import trio
@@ -56,7 +58,7 @@ class Changes:
             new, wanted
         )  # what the daemon refuses is known before the former one is stopped
         await self._remove(former)
-        was_running = bool(((await self.daemon.inspect(self.name) or {}).get("State") or {}).get("Running"))
+        was_running = bool((await self._state()).get("Running"))
         await self.stop()
         await self._rename(self.name, former)
         try:
@@ -82,7 +84,9 @@ class Changes:
         await self.daemon.act("POST", f"/containers/{quote(self.name)}/unpause")
 
     async def stop(self) -> None:
-        """Stop it. Raises ResourceError."""
+        """Stop it; podman can't do that to a paused one. Raises ResourceError."""
+        if (await self._state()).get("Status") == "paused":
+            await self.resume()
         target = f"/containers/{quote(self.name)}/stop?t={self.stop_timeout:.0f}"
         await self.daemon.act("POST", target, seconds=self.stop_timeout + _SLACK)
 
@@ -110,6 +114,11 @@ class Changes:
         for network in wanted.networks[1:]:
             await self.daemon.act("POST", f"/networks/{quote(network)}/connect", {"Container": identity})
         return identity
+
+    async def _state(self) -> Mapping[str, Any]:
+        """The part of its inspection that tells whether it runs; empty if there is no container."""
+        found: Mapping[str, Any] = (await self.daemon.inspect(self.name) or {}).get("State") or {}
+        return found
 
     async def _rename(self, name: str, new: str) -> None:
         await self.daemon.act("POST", f"/containers/{quote(name)}/rename?name={quote(new)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from programs import must, said
@@ -15,8 +16,9 @@ COMMAND = ["/bin/sh", "-c", PROGRAM]
 DIRECTORY = Path("/etc/containers/systemd")
 
 
+@cache
 def make_podman_ready() -> None:
-    """Let podman work in namespaces, and make the images."""
+    """Let podman work in namespaces, and make the images, once for all files of tests."""
     # The controllers of cgroups belong to the machine; and an overlay can't be above an overlay.
     Path("/etc/containers/containers.conf").write_text("[containers]\npids_limit = 0\n")
     must("mount", "-t", "tmpfs", "tmpfs", "/var/lib/containers")
@@ -42,6 +44,12 @@ def inspect(name: str) -> dict[str, object] | None:
     """The container; None if there is none."""
     found = json.loads(said("podman", "container", "inspect", name) or "[]")
     return found[0] if found else None
+
+
+def identity(name: str) -> str | None:
+    """The ID of the container; None if there is none."""
+    found = inspect(name)
+    return found and str(found["Id"])
 
 
 def shown(unit: str, name: str) -> str:

@@ -20,7 +20,7 @@ CACHE = Path(os.environ.get("REACTOR_DEBIAN13", "/var/cache/reactor-debian13"))
 MIRROR = "http://deb.debian.org/debian"
 PACKAGES = (
     "aardvark-dns", "busybox-static", "ca-certificates", "console-setup", "crun", "dbus", "iproute2", "kbd", "netavark",
-    "nftables", "podman", "polkitd", "python3", "python3-venv", "systemd", "systemd-sysv", "systemd-timesyncd", "tzdata",
+    "nftables", "podman", "python3", "python3-venv", "systemd", "systemd-sysv", "systemd-timesyncd", "tzdata",
 )  # fmt: skip
 LIBRARIES = """
 set -e

@@ -117,7 +117,7 @@ PUBLIC_MODULES = frozenset(
         "packaging.requirements", "packaging.utils", "packaging.version",
         "prometheus_client.core", "prometheus_client.exposition", "prometheus_client.process_collector",
         "prometheus_client.registry",
-        "pygls.exceptions", "pygls.lsp.server", "pygls.uris",
+        "pygls.exceptions", "pygls.lsp.server", "pygls.protocol", "pygls.uris",
         "pydantic", "pydantic.fields", "pydantic.json_schema", "pydantic_core",
         "pyrage",
         "re2",
