@@ -9,14 +9,14 @@ from reactor.resource.declared import Declared, declare, desires_the_same
 from reactor.resources.file.kind import File
 
 
-def made(name: str) -> File:
-    file = whole(name)
+def made(name: str, kind: type[File] = File) -> File:
+    file = whole(name, kind)
     file.save_memory()
     return file
 
 
-def whole(name: str) -> File:
-    file = File(name=name, ensure="present", content="x", owner="root", group="root", mode="0644", acl=None)
+def whole(name: str, kind: type[File] = File) -> File:
+    file = kind(name=name, ensure="present", content="x", owner="root", group="root", mode="0644", acl=None)
     declare(file, Declared(f"file#{name}"))
     return file
 
@@ -104,7 +104,10 @@ def test_a_subclass_of_a_kind_in_use_has_the_same_properties_and_defaults():
 
 
 def test_resources_of_one_kind_share_the_table_of_the_names():
-    one, other = made("/tmp/a"), made("/tmp/b")
+    class Fresh(File):
+        """Its table is that of no resource of another test, which may have got its properties in another order."""
+
+    one, other = made("/tmp/a", Fresh), made("/tmp/b", Fresh)
     assert sys.getsizeof(one.__dict__) < sys.getsizeof({**one.__dict__}) - 50
     one.__dict__["_observer"] = None
     assert "_observer" not in other.__dict__

@@ -59,7 +59,8 @@ def _cell(state: str, wanted: str, drift: str | None = None) -> Cell:
     make, judge = partial(_make, STATES[state]), partial(_wrong, wanted)
     resources = partial(_resources, wanted)
     fails = _fails(state, wanted)
-    return Cell("lvm", name, resources, judge, make, acts, fails, look=_look, clean=_clean)
+    kind = "logical_volume" if wanted.startswith("a volume") else "volume_group"
+    return Cell(kind, name, resources, judge, make, acts, fails, look=_look, clean=_clean)
 
 
 def _fails(state: str, wanted: str) -> bool:
