@@ -71,8 +71,9 @@ class Results:
     def record_as_desired(self, vertices: Collection[int]) -> None:
         """Record that the checks of ``vertices`` found them as desired."""
         self._grow(max(vertices, default=-1) + 1)
+        results = self._results
         for vertex in vertices:
-            self._results[vertex] = _OK
+            results[vertex] = _OK
         if self.would_change:
             self.would_change.difference_update(vertices)
 

@@ -51,7 +51,7 @@ class GroupCheck:
             return None
         if not (vertices := self._scheduler.next_group()):
             return None
-        members = [self._vertex_table.resources[vertex] for vertex in vertices]
+        members = list(map(self._vertex_table.resources.__getitem__, vertices))
         if not (self._are_simple(vertices, members) and _are_as_desired(members)):
             return None
         return self._completion.end_as_desired(vertices, started, self._run_store)

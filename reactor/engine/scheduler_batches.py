@@ -66,7 +66,7 @@ class SchedulerBatches(SchedulerStatus):
         As if each had started and finished with OK.
         """
         due = self._due_causes
-        causes = [CAUSE_SETS[due[vertex]] for vertex in vertices]
+        causes = list(map(CAUSE_SETS.__getitem__, map(due.__getitem__, vertices)))
         for vertex in vertices:
             due[vertex] = 0
         self.order.end_each(vertices)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from lvm_runs import lvm
@@ -74,6 +75,8 @@ class Disks:
         lvm("vgremove", "--force", "--force", "--yes", self.group, check=False)
         for device in self.devices:
             subprocess.run(["losetup", "--detach", device], check=True)
+        for left in Path("/etc/lvm/archive").glob(f"{self.group}*"):
+            left.unlink()
 
 
 @pytest.fixture
