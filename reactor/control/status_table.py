@@ -56,7 +56,6 @@ class ResourceStatus:
     checked: Checked | None = None
     changed: Checked | None = None
     blocked: Blocked | None = None
-    skipped: Skipped | None = None
     paused: Paused | None = None
     flapping: Flapping | None = None
     waited: SlotWaited | None = None
@@ -174,7 +173,6 @@ def _note(resource_status: ResourceStatus, event: Event) -> None:
                 resource_status.checked.result if resource_status.checked else UNKNOWN, event.time
             )
         case Skipped():
-            resource_status.skipped = event
             resource_status.enter(Result.SKIPPED, event.time)
         case Flapping():
             resource_status.flapping = event

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import trio
@@ -174,7 +174,13 @@ async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, do
         would = tuple([await action.planned() for action in plan])
         return CheckResult(Outcome.WOULD_CHANGE, would, await _texts(resource, seen))
     left, tried = await _carry_out(resource, plan, apply, done)
-    return _judged(left, tried, tuple(done), await _texts(resource, seen) if seen else ())
+    return _judged(left, tried, _shared(tuple(done)), await _texts(resource, seen) if seen else ())
+
+
+@lru_cache(maxsize=256)
+def _shared(done: tuple[str, ...]) -> tuple[str, ...]:
+    """``done``; one object for all checks that did the same, because events are kept."""
+    return done
 
 
 async def examined(resource: Resource, result: CheckResult) -> CheckResult:

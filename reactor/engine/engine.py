@@ -322,7 +322,8 @@ class Engine:
         if self.scheduler.converged and self.dispatcher.busy_since is not None:
             self._recorder.converged(trio.current_time() - self.dispatcher.busy_since)
             self.dispatcher.busy_since = None
-        self._freeze()
+        if not self.scheduler.under_way:
+            self._freeze()
 
     async def _follow_up(self) -> None:
         await self._follow_up_checks.take()

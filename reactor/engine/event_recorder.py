@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from itertools import compress
 
 from reactor.engine.blocking import Blocking, Known
 from reactor.engine.check import CheckResult
@@ -45,8 +46,8 @@ class Results:
     """
 
     def __init__(self) -> None:
-        self._results: dict[int, Result] = {}
-        self._changed: dict[int, None] = {}  # a set takes five times the memory
+        self._results: list[Result | None] = []
+        self._changed = bytearray()
         self.would_change: set[int] = set()
         """The vertices whose last check only reported what it would change."""
         self.waits: dict[int, str] = {}
@@ -56,10 +57,12 @@ class Results:
 
     def record(self, vertex: int, result: Result) -> None:
         """Record how a check of ``vertex`` ended."""
+        if vertex >= len(self._results):
+            self._grow(vertex + 1)
         self._results[vertex] = result
         if result is _CHANGED:
             self.changes += 1
-            self._changed[vertex] = None
+            self._changed[vertex] = 1
         if result is _WOULD_CHANGE:
             self.would_change.add(vertex)
         elif self.would_change:
@@ -67,14 +70,18 @@ class Results:
 
     def record_as_desired(self, vertices: Collection[int]) -> None:
         """Record that the checks of ``vertices`` found them as desired."""
-        self._results.update(dict.fromkeys(vertices, _OK))
-        self.would_change.difference_update(vertices)
+        self._grow(max(vertices, default=-1) + 1)
+        for vertex in vertices:
+            self._results[vertex] = _OK
+        if self.would_change:
+            self.would_change.difference_update(vertices)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
         for vertex in vertices:
-            self._results.pop(vertex, None)
-            self._changed.pop(vertex, None)
+            if vertex < len(self._results):
+                self._results[vertex] = None
+                self._changed[vertex] = 0
             self.would_change.discard(vertex)
             self.waits.pop(vertex, None)
 
@@ -82,26 +89,37 @@ class Results:
         """The current result of ``vertex``; None if it was never checked."""
         if vertex in blocked:
             return Result.BLOCKED
-        result = self._results.get(vertex)
-        return _CHANGED if result is _OK and vertex in self._changed else result
+        if vertex >= len(self._results):
+            return None
+        result = self._results[vertex]
+        return _CHANGED if result is _OK and self._changed[vertex] else result
 
-    def skip_unchecked(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
+    def skip_unchecked(self, vertices: Collection[int], blocked: Collection[int]) -> list[int]:
         """At the end of the run, record that those of ``vertices`` that were neither checked nor blocked are skipped.
 
         Returns these vertices.
         """
-        left = [v for v in vertices if v not in self._results and v not in blocked]
+        self._grow(max(vertices, default=-1) + 1)
+        left = [v for v in vertices if self._results[v] is None and v not in blocked]
         for vertex in left:
             self._results[vertex] = Result.SKIPPED
         return left
 
     def counts(self, vertices: Collection[int], blocked: Collection[int]) -> dict[str, int]:
         """How many of ``vertices`` have each result; every `Result` is a key."""
-        found = Counter(map(self._results.get, vertices))
-        for vertex in {*self._changed, *blocked}.intersection(vertices):
-            found[self._results.get(vertex)] -= 1
+        self._grow(max(vertices, default=-1) + 1)
+        found = Counter(map(self._results.__getitem__, vertices))
+        changed = compress(range(len(self._changed)), self._changed)
+        for vertex in {*changed, *blocked}.intersection(vertices):
+            found[self._results[vertex]] -= 1
             found[self.result(vertex, blocked)] += 1
         return {str(result): found[result] for result in Result}
+
+    def _grow(self, size: int) -> None:
+        """Have a place for each vertex below ``size``."""
+        missing = size - len(self._results)
+        self._results.extend([None] * missing)
+        self._changed.extend(bytes(max(missing, 0)))
 
 
 _RESULTS = {
@@ -158,11 +176,9 @@ class EventRecorder:
     def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
         """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
         refs, emit, now = self._vertex_table.refs, self._emit, time.time()
-        present = self._vertex_table.present & set(vertices)
-        self._results.record_as_desired(present)
-        for vertex, cause in zip(vertices, causes, strict=True):
-            if vertex in present:
-                emit(Checked(now, refs[vertex], _OK, cause, duration))
+        self._results.record_as_desired(vertices)
+        for ref, cause in zip(map(refs.__getitem__, vertices), causes, strict=True):
+            emit(Checked(now, ref, _OK, cause, duration))
 
     def _declined(self, vertex: int, reason: str) -> None:
         if self._results.result(vertex, ()) is not Result.SKIPPED:

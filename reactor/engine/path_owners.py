@@ -61,16 +61,12 @@ class PathOwners:
         If False, claims are compared one by one.
         """
         claimed = self._vertex_table.claimed
-        if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
+        if mounts.by_point or ref in claimed.attributes_only or (paths := claimed.paths.get(ref)) is None:
             return False
-        for path in paths:
-            directory, _, base = path.rpartition("/")
-            # Two paths can be one name in one directory only if their last components are equal.
-            if base in claimed.repeated_names and (
-                len(claimed.by_path[path]) > 1 or len(self._names_of(directory)) > 1
-            ):
-                return False
-        return True
+        return all(
+            len(claimed.by_path[path]) == 1 and len(self._names_of(path.rpartition("/")[0])) == 1
+            for path in paths
+        )
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
         """The vertices that may claim the same thing as ``claim``, which is a claim of ``vertex``."""

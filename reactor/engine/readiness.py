@@ -38,6 +38,17 @@ class Readiness:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._unsettle(vertex)
 
+    def begin_each(self, vertices: Iterable[int]) -> list[int]:
+        """As `begin` of those of ``vertices`` that are idle. Return these."""
+        active, waiting, successors = self.active, self.waiting, self._successors
+        idle = [vertex for vertex in vertices if not active[vertex]]
+        self.active_count += len(idle)
+        for vertex in idle:
+            active[vertex] = 1
+            if successors[vertex] and not waiting[vertex]:
+                self._unsettle(vertex)
+        return idle
+
     def begin_all(self, indegree: Sequence[int]) -> None:
         """Every vertex becomes active, when none was: each waits for all its predecessors and its holds."""
         self.active = bytearray(b"\1" * len(indegree))
@@ -53,12 +64,13 @@ class Readiness:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._settle(vertex)
 
-    def end_all(self, vertices: Sequence[int]) -> None:
+    def end_each(self, vertices: Sequence[int]) -> None:
         """As `end` of each."""
+        active, waiting, successors = self.active, self.waiting, self._successors
+        self.active_count -= len(vertices)
         for vertex in vertices:
-            self.active[vertex] = 0
-            self.active_count -= 1
-            if self._successors[vertex] and not self.waiting[vertex]:
+            active[vertex] = 0
+            if successors[vertex] and not waiting[vertex]:
                 self._settle(vertex)
 
     def active_vertices(self) -> Iterable[int]:

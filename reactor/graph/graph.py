@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -12,7 +12,7 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.composite import Composite
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import FILE_SPACES, UNITS, Claim
+from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,14 +25,14 @@ DirectoryId = tuple[int, int]
 class Claimed:
     """Indexes the claims of things that can have two names.
 
-    ``by_path`` has the claiming refs of each path, ``paths`` the claimed paths of each ref. ``directories`` has all
-    names of the parent directories of these paths, by device and inode, without directories that do not exist.
-    ``attributes_only`` has the paths whose content no resource manages, by claiming ref. ``repeated_names`` are the
-    last components that several claims have. ``units`` are the refs of the resources that claim units.
+    Two paths can be one file only if their last components are equal. So only the paths whose last component several
+    claims have are kept: ``by_path`` has the claiming refs of each, and ``paths`` these paths of each ref that claims
+    any path. ``directories`` has all names of the parent directories of all claimed paths, by device and inode, without
+    directories that do not exist. ``attributes_only`` has the paths whose content no resource manages, by claiming ref.
+    ``units`` are the refs of the resources that claim units.
     """
 
     by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    repeated_names: set[str] = field(default_factory=set)
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
     attributes_only: dict[str, list[str]] = field(default_factory=dict)
@@ -40,20 +40,26 @@ class Claimed:
     _ids: dict[str, DirectoryId] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
-        """The index of ``claims``, each of which comes with a vertex number, an index of ``refs``."""
+    def of(cls, claims: Collection[PlacedClaim], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
+        """The index of ``claims``. ``refs`` are those of the vertices."""
         claimed = cls()
-        parents, names = set[str](), set[str]()
-        for vertex, claim in claims:
-            ref = refs[vertex]
+        once, repeated = set[str](), set[str]()
+        for claim in claims:
+            if claim.space in FILE_SPACES:
+                name = claim.key.rpartition("/")[2]
+                (repeated if name in once else once).add(name)
+        parents = set[str]()
+        for claim in claims:
+            ref = refs[claim.vertex]
             if claim.space == UNITS:
                 claimed.units[ref] = None
             elif claim.space in FILE_SPACES:
-                claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
-                claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
                 parent, _, name = claim.key.rpartition("/")
                 parents.add(parent)
-                (claimed.repeated_names if name in names else names).add(name)
+                known = claimed.paths.setdefault(ref, ())
+                if name in repeated:
+                    claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
+                    claimed.paths[ref] = (*known, claim.key)
                 if claim.is_attributes_only:
                     claimed.attributes_only.setdefault(ref, []).append(claim.key)
         for parent in parents:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from reactor.errors import Place
@@ -15,7 +16,7 @@ from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.gc_control import free
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import PATHS, Claim, Relations
+from reactor.resource.relations import PATHS, Claim, PlacedClaim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Returns where the manifest declares a property of the resource with that number."""
@@ -75,7 +76,7 @@ class GraphBuilder:
             if (deferred := each.declared.deferred) is not None
         }
         self._relations: dict[int, Relations] = {}
-        self.successors: list[dict[int, BuilderEdge]] = [{} for _ in self.resources]
+        self.successors: list[dict[int, BuilderEdge]] = [{}] * len(self.resources)  # all share the empty one
         self.diagnostics: list[Diagnostic] = []
 
     @cached_property
@@ -104,14 +105,22 @@ class GraphBuilder:
         return known
 
     @cached_property
-    def claims(self) -> list[tuple[int, Claim]]:
-        """Every claim with its vertex, in the order of the manifest."""
-        return [(vertex, claim) for vertex in self.managed for claim in self.resources[vertex].claims()]
+    def claims(self) -> list[PlacedClaim]:
+        """Every claim, in the order of the manifest."""
+        return [
+            PlacedClaim(vertex, number, claim.space, claim.key, claim.is_attributes_only)
+            for vertex in self.managed
+            for number, claim in enumerate(self.resources[vertex].claims())
+        ]
+
+    def whole(self, claim: PlacedClaim) -> Claim:
+        """``claim`` with what it desires."""
+        return next(islice(self.resources[claim.vertex].claims(), claim.number, None))
 
     @cached_property
     def real_paths(self) -> RealPaths:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
-        return RealPaths(frozenset(claim.key for _, claim in self.claims if claim.space == PATHS))
+        return RealPaths(frozenset(claim.key for claim in self.claims if claim.space == PATHS))
 
     def free(self) -> None:
         """Free what is long, piece by piece; the graph is built. See `reactor.resource.gc_control.free`."""
@@ -138,7 +147,9 @@ class GraphBuilder:
         An edge that only refreshes and one that only blocks together become a ``subscribe`` edge. If either of them
         ends a chain at a failure, so does the result.
         """
-        known = self.successors[first].setdefault(second, edge)
+        if not (below := self.successors[first]):
+            below = self.successors[first] = {}
+        known = below.setdefault(second, edge)
         if known is edge:
             return
         stronger = known
@@ -146,4 +157,4 @@ class GraphBuilder:
             weaker, stronger = sorted((known, edge), key=lambda each: _STRENGTH[each.kind])
             if weaker.kind is EdgeKind.NOTIFY:
                 stronger = weaker._replace(kind=EdgeKind.SUBSCRIBE)
-        self.successors[first][second] = stronger._replace(ends=known.ends or edge.ends)
+        below[second] = stronger._replace(ends=known.ends or edge.ends)

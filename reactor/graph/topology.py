@@ -86,7 +86,7 @@ _NONE: tuple[int, ...] = ()
 class Topology:
     """The edges between vertices, by number; vertices are numbered as in `Graph.refs`.
 
-    Every list has ``size`` entries and is only read once built. ``strong`` holds the edges over which a failure
+    Every list has ``size`` entries and is only read once built: several may be the same. ``strong`` holds the edges over which a failure
     blocks: all except ``after`` and ``notify``. ``notify`` holds the edges that carry a refresh. Equal neighbour lists
     are one object, so a graph of ``require`` edges stores them only once.
     """
@@ -144,16 +144,17 @@ class Topology:
                 strong_predecessors[second].append(first)
                 if kind is EdgeKind.SUBSCRIBE:
                     notify[first].append(second)
-            strongly = _adjacency(size, strong)
+            none = [_NONE] * size
+            strongly = _adjacency(none, strong)
+            successors = [*strongly] if after else strongly
+            for vertex, seconds in after.items():
+                successors[vertex] += tuple(seconds)
             return cls(
                 size=size,
-                successors=[
-                    strongly[vertex] + tuple(after[vertex]) if vertex in after else strongly[vertex]
-                    for vertex in range(size)
-                ],
+                successors=successors,
                 strong=strongly,
-                notify=_adjacency(size, notify, strongly),
-                strong_predecessors=_adjacency(size, strong_predecessors),
+                notify=_adjacency(none, notify, strongly),
+                strong_predecessors=_adjacency(none, strong_predecessors),
                 indegree=indegree,
             )
 
@@ -164,9 +165,11 @@ class Topology:
             self.ended_by.setdefault(second, []).append(first)
 
 
-def _adjacency(size: int, lists: _Lists, shared: Adjacency | None = None) -> Adjacency:
-    """A tuple for each vertex; reuses the one in ``shared`` if it is equal."""
-    adjacency = [_NONE] * size
+def _adjacency(none: Adjacency, lists: _Lists, shared: Adjacency | None = None) -> Adjacency:
+    """A tuple for each vertex; reuses the one in ``shared`` if it is equal. Without any neighbour it is ``none`` itself."""
+    if not lists:
+        return none
+    adjacency = [*none]
     for vertex, neighbours in lists.items():
         found = tuple(neighbours)
         adjacency[vertex] = shared[vertex] if shared is not None and shared[vertex] == found else found

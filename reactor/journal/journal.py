@@ -41,7 +41,8 @@ class Journal:
         self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
         self._desired = Digests()
         self._digests: dict[str, str | None] = {}
-        self._applied: dict[str, Resource] = {}
+        self._applied: dict[str, Resource | None] = {}
+        """The resource that was applied last, by each ref of the manifest. Its refs are also those of the store."""
         self._generation = found.generation
         self._aliases = found.aliases
         self._select = Selector(found.failing)
@@ -70,7 +71,7 @@ class Journal:
             return Cause.INITIAL
         if known == self._desired.of_desired(resource):
             return Cause.DRIFT
-        self._applied.pop(ref, None)  # the desired state has changed: `applied` must compare it again
+        self._note_applied(ref, None)  # the desired state has changed: `applied` must compare it again
         return Cause.INTENT
 
     def pending_refreshes(self) -> dict[str, list[str]]:
@@ -123,14 +124,14 @@ class Journal:
             self._writer.wake()
         if gone:
             self._digests[ref] = None
-            self._applied.pop(ref, None)
+            self._note_applied(ref, None)
 
     def applied(self, resource: Resource) -> None:
         """Record that the desired state was applied. Costs almost nothing for the same object as last time."""
         ref = resource.ref
         if self._applied.get(ref) is resource:
             return
-        self._applied[ref] = resource
+        self._note_applied(ref, resource)
         if resource.meta.reverse and ref not in self._undo_records:
             # It was as desired from the start, so there is nothing to undo.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
@@ -140,6 +141,10 @@ class Journal:
             self._digests[ref] = digest
             self._write_buffer.set_applied(ref, digest, time.time())
             self._writer.wake()
+
+    def _note_applied(self, ref: str, resource: Resource | None) -> None:
+        if ref in self._applied:  # its size must not change, because a thread may iterate over it
+            self._applied[ref] = resource
 
     def begins(self, ref: str) -> None:
         """Note that a refresh of ``ref`` begins."""
@@ -171,33 +176,31 @@ class Journal:
 
     def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
         """Implements `reactor.engine.run_store.RunStore`. The same manifest again is the same generation."""
-        former, in_force = self._writer.store.in_force, dict.fromkeys(resources)
+        refs, former = [*resources], self._writer.store.in_force
         applied, digests = self._applied.copy(), self._digests.copy()
-        left = [ref for ref in applied if ref not in in_force]
         # Digests of the former version may not be on disk yet, and its resources may come back before they are.
-        forgotten = [ref for ref in digests if ref not in in_force and ref not in former]
-        unknown = [ref for ref in in_force if ref not in digests]
+        forgotten = [ref for ref in digests if ref not in resources and ref not in former]
+        unknown = [ref for ref in refs if ref not in digests]
         aliases = {f"{each.kind}#{each.alias}": ref for ref, each in resources.items() if each.alias}
         manifest = ManifestDigest(resources, _known_digests(applied, digests))
 
         def begin() -> None:
-            self._writer.store.in_force = in_force
-            for ref in left:
-                self._applied.pop(ref, None)
+            self._applied = dict(zip(refs, map(self._applied.get, refs), strict=True))
+            self._writer.store.in_force = self._applied
             for ref in forgotten:
                 self._digests.pop(ref, None)
             self._load_digests(unknown)
             self._note_aliases(aliases)
             self._desired.adopt(manifest)
-            self._begin(manifest.digest, in_force)
+            self._begin(manifest.digest)
 
         return begin
 
-    def _begin(self, digest: str, in_force: Mapping[str, None]) -> None:
+    def _begin(self, digest: str) -> None:
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
-            self._write_buffer.add_generation(self._generation, in_force)
+            self._write_buffer.add_generation(self._generation, self._applied)
             self._writer.wake()
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
@@ -244,13 +247,13 @@ class Journal:
 
 
 def _known_digests(
-    applied: Mapping[str, Resource], digests: Mapping[str, str | None]
+    applied: Mapping[str, Resource | None], digests: Mapping[str, str | None]
 ) -> dict[str, tuple[Resource, str]]:
     """The resources that were applied and their digests, unless the digests include stamps of source files."""
     return {
         ref: (each, digest)
         for ref, each in applied.items()
-        if (digest := digests.get(ref)) is not None and not each.source_files()
+        if each is not None and (digest := digests.get(ref)) is not None and not each.source_files()
     }
 
 

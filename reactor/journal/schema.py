@@ -160,6 +160,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute(_ALIASES)
     connection.execute(DIFFS)
     connection.execute("PRAGMA journal_size_limit = 4194304")
+    connection.execute("PRAGMA cache_size = -400")  # kB; the kernel caches the file, too
 
 
 def provide_later_tables(connection: sqlite3.Connection) -> None:

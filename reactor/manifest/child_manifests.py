@@ -41,33 +41,30 @@ class Part(NamedTuple):
 
 
 class ChildManifests:
-    """The child manifests of the manifest in ``path``. ``outside`` are the data of the command line.
+    """The child manifests of the manifest in ``path``. ``outside`` are the data of the command line."""
 
-    ``read`` reads one parsed file with further layers over its data, and adds its resources to ``table``. It gets the
-    composite that applies the file and, for a role, the call; it returns the outline and the data of the file.
-    """
-
-    def __init__(
-        self, table: ResourceTable, inputs: Inputs, outside: tuple[Layer, ...], read: Read, path: str
-    ) -> None:
+    def __init__(self, table: ResourceTable, inputs: Inputs, outside: tuple[Layer, ...], path: str) -> None:
         self._table = table
         self._inputs = inputs
         self._outside = outside
-        self._read = read
         self._directory = os.path.dirname(path)
         self._chain: dict[str, Composite | None] = {path: None}
 
-    def include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
+    def include(self, composite: Composite, at: int, problems: Problems, data: Resolved, read: Read) -> None:
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it.
+
+        ``read`` reads one parsed file with further layers over its data, and adds its resources to the table. It gets
+        the composite that applies the file and, for a role, the call; it returns the outline and the data of the file.
+        """
         if (deferred := composite.declared.deferred) is not None and not deferred.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
             )
         elif deferred is None or not deferred.is_declined or self._locks_all:
-            self._find(composite, at, problems, data)
+            self._find(composite, at, problems, data, read)
 
-    def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
+    def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved, read: Read) -> None:
         """Read the manifest that ``composite`` applies, or report why it can't be applied."""
         from reactor.manifest.role_calls import Call, locate  # noqa: PLC0415 - many manifests apply no others
         from reactor.resource.role import RoleResource  # noqa: PLC0415
@@ -91,7 +88,9 @@ class ChildManifests:
             problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
             self._table.unread = True
         elif path in self._inputs.unsaved:
-            self._splice(composite, Source(path, with_line_feeds(self._inputs.unsaved[path])), data, call)
+            self._splice(
+                composite, Source(path, with_line_feeds(self._inputs.unsaved[path])), data, call, read
+            )
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
@@ -100,9 +99,11 @@ class ChildManifests:
             self._table.problems.append(source)
             self._table.unread = True
         else:
-            self._splice(composite, source, data, call)
+            self._splice(composite, source, data, call, read)
 
-    def _splice(self, composite: Composite, source: Source, data: Resolved, call: Call | None) -> None:
+    def _splice(
+        self, composite: Composite, source: Source, data: Resolved, call: Call | None, read: Read
+    ) -> None:
         """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
         table = self._table
         first, first_placeholder = len(table.resources), len(table.placeholders)
@@ -120,7 +121,7 @@ class ChildManifests:
         around = call.problems.inside(f"in {composite.ref}", call.origin.declaration.at) if call else ()
         problems = Problems(source, around)
         children, table.children = table.children, []
-        document, found = self._read(problems, parse(problems), over, composite, call)
+        document, found = read(problems, parse(problems), over, composite, call)
         part = Part(source.file, document, found, range(first, len(table.resources)))
         table.children = [*children, (composite.ref, part), *table.children]
         if call is not None:

@@ -31,6 +31,7 @@ class _Node(Generic[Key]):
 
     __slots__ = ()  # the layouts of dict and list leave no room for those of a second base
     at: int
+    _marks: array[int]
     _raw: dict[Key, str] | None
 
     def raw(self, key: Key) -> str | None:
@@ -50,6 +51,22 @@ class _Node(Generic[Key]):
             and self.raws == other.raws
             and all(value.is_like(other[key]) for key, value in self._entries() if hasattr(value, "is_like"))  # type: ignore[index]
         )
+
+    def shift(self, first: int, by: int) -> None:
+        """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
+        if self.at >= first:
+            self.at += by  # type: ignore[misc]  # both subclasses have these slots
+        marks: array[int] = self._marks
+        if marks and marks[-1] >= first:
+            self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
+        ends = [*self._starts(marks)[1:], first + 1]
+        for end, (_, value) in zip(ends, self._entries(), strict=False):
+            if end > first and hasattr(value, "shift"):
+                value.shift(first, by)
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        """The offsets in ``marks`` at which the entries begin."""
+        raise NotImplementedError
 
     def _entries(self) -> Iterable[tuple[Key, Any]]:
         """The values, each with its key or index."""
@@ -85,6 +102,17 @@ class Mapping(_Node[str], dict[str, Any]):
                 key_at, value_at = other._marks[2 * index : 2 * index + 2]
                 self.put(key, value, key_at, value_at, other.raw(key))
 
+    def replaced(self, old: str, new: Mapping) -> Mapping:
+        """Return this map, which is no map in braces, with the only entry of ``new`` in the place of the entry ``old``."""
+        found = Mapping(self.at)
+        for key, key_at in self.key_offsets():
+            if key == old:
+                found.merge(new)
+            else:
+                found.put(key, self[key], key_at, self.value_at(key), self.raw(key))
+        found.at = found._marks[0]
+        return found
+
     def key_at(self, key: str) -> int:
         """Return the offset of ``key``. Raises KeyError when it is missing."""
         return self._marks[2 * self._index(key)]
@@ -99,6 +127,9 @@ class Mapping(_Node[str], dict[str, Any]):
 
     def _entries(self) -> Iterable[tuple[str, Any]]:
         return self.items()
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        return marks[::2]
 
     def _index(self, key: str) -> int:
         try:
@@ -127,12 +158,22 @@ class Sequence(_Node[int], list[Any]):
         self.append(value)
         self._marks.append(value_at)
 
+    def replace(self, index: int, value: Any, value_at: int, raw: str | None) -> None:
+        """Put another item in the place of the one at ``index``."""
+        self[index] = value
+        self._marks[index] = value_at
+        raws = {each: text for each, text in self.raws.items() if each != index}
+        self._raw = ({**raws, index: raw} if raw is not None else raws) or None
+
     def value_at(self, index: int) -> int:
         """Return the offset of the item. Raises IndexError when there is none."""
         return self._marks[index]
 
     def _entries(self) -> Iterable[tuple[int, Any]]:
         return enumerate(self)
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        return marks
 
 
 def as_written(node: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.source import LineMap, Problems, Source
+from reactor.manifest.source import LineMap, Problems
 from reactor.resource.base import Resource
 from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
@@ -25,14 +25,14 @@ The place is computed only if there is a problem.
 
 
 class Origin(NamedTuple):
-    """The file in which a resource is declared, and the declaration."""
+    """The lines of the file in which a resource is declared, and the declaration."""
 
-    source: Source
+    lines: LineMap
     declaration: Declaration
 
     def place(self, model: type[Resource], path: PropertyPath) -> Place:
         """Return the place of a property's value, or of the value around it."""
-        return self.source.lines.place(self.declaration.find(model, path).at)
+        return self.lines.place(self.declaration.find(model, path).at)
 
 
 @dataclass(eq=False, repr=False)

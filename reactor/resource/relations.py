@@ -71,6 +71,19 @@ class Claim(NamedTuple):
         ]
 
 
+class PlacedClaim(NamedTuple):
+    """A claim of the resource ``vertex`` without what it desires, which would take most of the memory of a build.
+
+    ``number`` is its position among the claims of the resource. The other fields are those of `Claim`.
+    """
+
+    vertex: int
+    number: int
+    space: str
+    key: str
+    is_attributes_only: bool
+
+
 class Contradiction(NamedTuple):
     """Two members of a group, by their positions, that can't both be as desired, and the property that says so."""
 

@@ -50,10 +50,10 @@ class ExtendedReconciler:
     __slots__ = ("_found", "_observer", "_wanted")
 
     def __init__(self, observer: Observer, wanted: DesiredExtended) -> None:
-        mode = observer.desired.mode
+        desired = observer.desired
         if wanted.acl is not None:
-            mode = acl.shown_mode(wanted.acl, mode)
-        observer.desired = observer.desired._replace(mode=mode)
+            mode = acl.shown_mode(wanted.acl, desired.settings.mode)
+            observer.desired = desired._replace(settings=desired.settings._replace(mode=mode))
         self._observer = observer
         self._wanted = wanted
         self._found: Values = {}
@@ -61,9 +61,10 @@ class ExtendedReconciler:
     async def observe(self) -> FileState:
         """The state of the path. ``changes`` are the extended attributes that differ. Raises ResourceError."""
         values = await self._values()
-        self._observer.desired = self._observer.desired._replace(extended=values)
+        desired = self._observer.desired
+        self._observer.desired = desired._replace(settings=desired.settings._replace(extended=values))
         state = await self._observer.observe()
-        wanted = FileType.FILE if self._observer.desired.ensure == "present" else FileType.DIRECTORY
+        wanted = FileType.FILE if self._observer.desired.settings.ensure == "present" else FileType.DIRECTORY
         if state.type is not wanted:
             return state
         path = self._observer.desired.path
@@ -81,7 +82,7 @@ class ExtendedReconciler:
         if wanted.acl is not None:
             ids = {entry: await _id_of(entry) for entry in wanted.acl if entry.name}
             values[acl.ACCESS] = acl.encode(wanted.acl, wanted.mode, ids.__getitem__, is_default=False)
-            if self._observer.desired.ensure == "directory":
+            if self._observer.desired.settings.ensure == "directory":
                 values[acl.DEFAULT] = acl.encode(wanted.acl, wanted.mode, ids.__getitem__, is_default=True)
         for name, text in (wanted.xattrs or {}).items():
             values[name] = None if text is None else value_of(text)
@@ -107,7 +108,7 @@ class ExtendedReconciler:
             Action(
                 would="Would have updated extended attributes",
                 did=words,
-                run=partial(set_extended, desired.path, desired.extended or {}),
+                run=partial(set_extended, desired.path, desired.settings.extended or {}),
                 diff=partial(attributes_diff, desired.path, state.changes) if state.changes else None,
                 is_proof=True,
             ),
@@ -117,7 +118,7 @@ class ExtendedReconciler:
         """Raise the ResourceError with which the change would fail, as on a file system without such attributes."""
         await self._observer.preflight(state)
         desired = self._observer.desired
-        require_support(desired.path, desired.extended or {})
+        require_support(desired.path, desired.settings.extended or {})
         if desired.content is None and self._wanted.capabilities:
             with Parent(desired.path) as (directory, base):
                 refuse_exposed(desired.path, directory, base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reactor.hostfs import Content, Inline, Source
@@ -10,7 +11,7 @@ from reactor.resources.download.source import is_url, split_credentials
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.property_types import enterable, parse_mode, special_bits
 from reactor.resources.file.reconciler import Reconciler
-from reactor.resources.file.state import Desired
+from reactor.resources.file.state import Desired, Settings
 from reactor.resources.file.validator import Validator
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _path_reconciler(file: File) -> Reconciler:
     from reactor.resources.file.extended import DesiredExtended, ExtendedReconciler  # noqa: PLC0415
 
     entries = None if file.acl is None else parse_acl(file.acl)
-    mode = observer.desired.mode
+    mode = observer.desired.settings.mode
     return ExtendedReconciler(observer, DesiredExtended(mode, entries, file.xattrs, file.capabilities))
 
 
@@ -64,11 +65,9 @@ def permissions_of(file: File) -> int:
 
 def _desired(file: File) -> Desired:
     if file.owner is None or file.group is None or file.mode is None or file.ensure == "absent":
-        return Desired(file.name, "absent", force=file.force)
-    return Desired(
-        file.name,
+        return Desired(file.name, Settings("absent", force=file.force))
+    settings = _shared_settings(
         file.ensure,
-        Inline(file.content) if file.content is not None else _other_content(file),
         file.owner,
         file.group,
         permissions_of(file),
@@ -77,6 +76,11 @@ def _desired(file: File) -> Desired:
         is_covered=file.declared.is_covered,
         mounted_root=file.mounted_root or file.declared.form.is_ccm,
     )
+    content = Inline(file.content) if file.content is not None else _other_content(file)
+    return Desired(file.name, settings, content)
+
+
+_shared_settings = lru_cache(maxsize=1024)(Settings)
 
 
 def _other_content(file: File) -> Content | None:

@@ -29,7 +29,7 @@ _FILE = FileType.FILE  # see observer: looking an enum member up is slow
 
 def plan_file(desired: Desired, state: FileState) -> Plan:
     """The plan for ``state``. Raises ResourceError if the file must not be changed."""
-    if desired.ensure == "present":
+    if desired.settings.ensure == "present":
         if (
             state.same_content
             and (state.uid, state.gid, state.mode) == state.wanted
@@ -37,7 +37,7 @@ def plan_file(desired: Desired, state: FileState) -> Plan:
         ):
             return ()  # the usual case
         plan = _present(desired, state)
-    elif desired.ensure == "directory":
+    elif desired.settings.ensure == "directory":
         plan = _directory(desired, state)
     else:
         plan = _absent(desired, state)
@@ -46,7 +46,7 @@ def plan_file(desired: Desired, state: FileState) -> Plan:
 
 def stores(desired: Desired, state: FileState) -> bool:
     """Whether the plan writes content, which a validator would read."""
-    if desired.ensure != "present" or desired.content is None:
+    if desired.settings.ensure != "present" or desired.content is None:
         return False
     return state.type is not _FILE or not state.same_content or _may_be_written_by_others(state)
 
@@ -95,7 +95,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(create_directory, desired.path, state.wanted, desired.special),
+            run=partial(create_directory, desired.path, state.wanted, desired.settings.special),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
             is_proof=True,
         ),
@@ -108,7 +108,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
     would, did = "Would have removed the file", "removed the file"
     if state.type is FileType.SYMLINK:
         did = "removed the symlink"
-    elif state.type is FileType.DIRECTORY and desired.force:
+    elif state.type is FileType.DIRECTORY and desired.settings.force:
         would = "Would have recursively removed the directory"
         did = "removed the directory and everything in it"
     elif state.type is FileType.DIRECTORY:
@@ -120,7 +120,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
         Action(
             would=would,
             did=did,
-            run=partial(remove_path, desired.path, recursive=desired.force),
+            run=partial(remove_path, desired.path, recursive=desired.settings.force),
             diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
             is_proof=True,
         ),
@@ -145,7 +145,14 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
+        run=partial(
+            write_file,
+            desired.path,
+            content,
+            state.wanted,
+            desired.settings.validator,
+            desired.settings.extended,
+        ),
         diff=partial(_diff_of_new, desired, content),
         is_proof=True,
     )
@@ -161,8 +168,8 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
             desired.path,
             content,
             state.wanted,
-            desired.validator,
-            desired.extended,
+            desired.settings.validator,
+            desired.settings.extended,
             short=state.short,
         ),
         diff=partial(_diff_of_stored, desired, content, state, changes),
@@ -189,7 +196,14 @@ def rewrite(desired: Desired, content: Content, state: FileState, changes: tuple
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
+        run=partial(
+            write_file,
+            desired.path,
+            content,
+            state.wanted,
+            desired.settings.validator,
+            desired.settings.extended,
+        ),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
@@ -199,7 +213,9 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(set_attributes, desired.path, state.wanted, desired.special, opened=state.opened),
+        run=partial(
+            set_attributes, desired.path, state.wanted, desired.settings.special, opened=state.opened
+        ),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
@@ -227,9 +243,9 @@ def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
         return ()
     changes = []
     if state.uid != wanted.uid:
-        changes.append(Change("owner", str(state.uid), desired.owner))
+        changes.append(Change("owner", str(state.uid), desired.settings.owner))
     if state.gid != wanted.gid:
-        changes.append(Change("group", str(state.gid), desired.group))
+        changes.append(Change("group", str(state.gid), desired.settings.group))
     if state.mode != wanted.mode:
         changes.append(Change("mode", f"{state.mode:04o}", f"{wanted.mode:04o}"))
     return tuple(changes)
@@ -241,7 +257,7 @@ async def _diff_of_new(desired: Desired, content: Content) -> Diff:
 
 def _all_new(desired: Desired) -> tuple[Change, ...]:
     return (
-        Change("owner", "", desired.owner),
-        Change("group", "", desired.group),
-        Change("mode", "", f"{desired.mode:04o}"),
+        Change("owner", "", desired.settings.owner),
+        Change("group", "", desired.settings.group),
+        Change("mode", "", f"{desired.settings.mode:04o}"),
     )

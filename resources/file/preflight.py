@@ -24,12 +24,12 @@ async def preflight(desired: Desired, state: FileState) -> None:
     The cause may be a missing source or validator, or a read-only file system.
     """
     if stores(desired, state) and desired.content is not None:
-        if desired.validator is not None:
-            await desired.validator.require_startable()
+        if desired.settings.validator is not None:
+            await desired.settings.validator.require_startable()
         with ErrorContext(f"write {desired.path}"):
             await desired.content.prepare()
             desired.content.head(0)
-    creates_directory = desired.ensure == "directory" and state.type is FileType.ABSENT
+    creates_directory = desired.settings.ensure == "directory" and state.type is FileType.ABSENT
     made = first_missing_path(desired.path) if creates_directory else desired.path
     with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
         refuse_read_only(directory)
@@ -43,7 +43,7 @@ async def preflight(desired: Desired, state: FileState) -> None:
 
 def _replaces(desired: Desired, state: FileState) -> bool:
     """Whether the change makes or removes a name in the directory, and does not only set attributes."""
-    return desired.ensure == "absent" or state.type is FileType.ABSENT or stores(desired, state)
+    return desired.settings.ensure == "absent" or state.type is FileType.ABSENT or stores(desired, state)
 
 
 def _refuse_unchangeable(path: str) -> None:
@@ -56,11 +56,11 @@ def _refuse_unchangeable(path: str) -> None:
 
 def _verb(desired: Desired, state: FileState) -> str:
     """The verb for the change in error messages."""
-    if desired.ensure == "absent":
+    if desired.settings.ensure == "absent":
         return "remove"
-    if state.type is (FileType.DIRECTORY if desired.ensure == "directory" else FileType.FILE):
+    if state.type is (FileType.DIRECTORY if desired.settings.ensure == "directory" else FileType.FILE):
         return "write" if stores(desired, state) else "set the attributes of"
-    return "create the directory" if desired.ensure == "directory" else "write"
+    return "create the directory" if desired.settings.ensure == "directory" else "write"
 
 
 def _check_attributes(desired: Desired, state: FileState) -> None:

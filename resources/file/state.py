@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.hostfs import (
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from reactor.resources.file.owned_tree import Wrong
 
 
-class Desired(NamedTuple):
-    """The desired state. ``content`` is None if it is not managed; ``mode`` is 0 for ``ensure: absent``."""
+class Settings(NamedTuple):
+    """The desired state without path and content. Files with equal settings share them, to save memory.
 
-    path: str
+    ``mode`` is 0 for ``ensure: absent``.
+    """
+
     ensure: str
-    content: Content | None = None
     owner: str = "0"
     group: str = "0"
     mode: int = 0
@@ -39,6 +41,14 @@ class Desired(NamedTuple):
     """Whether owner and mode are those of the root of whatever is mounted on the directory."""
     extended: Extended | None = None
     """The extended attributes of new content."""
+
+
+class Desired(NamedTuple):
+    """The desired state. ``content`` is None if it is not managed."""
+
+    path: str
+    settings: Settings
+    content: Content | None = None
 
 
 class FileState(NamedTuple):
@@ -74,3 +84,9 @@ class FileState(NamedTuple):
     """The extended attributes that differ."""
     wrong: tuple[Wrong, ...] = ()
     """The entries of the directory that differ, with ``recurse``."""
+
+
+@lru_cache(maxsize=1024)
+def correct_state(uid: int, gid: int, mode: int) -> FileState:
+    """The state of every file that is as desired and has these attributes. Most files share one object."""
+    return FileState(FileType.FILE, mode, uid, gid, Attributes(uid, gid, mode), same_content=True)

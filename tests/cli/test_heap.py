@@ -1,5 +1,6 @@
 """The heap of a run that lasts."""
 
+import ctypes
 import json
 import os
 import signal
@@ -82,3 +83,28 @@ def test_huge_pages_take_hardly_more_memory():
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     before, after = map(int, printed.split())
     assert after < 1.1 * before
+
+
+FREED = """
+import trio
+from pathlib import Path
+from reactor.cli.running.heap import use_huge_pages
+
+def resident():
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+
+kept = [bytes(2000) for _ in range(20_000)]
+del kept[:-1]
+before = resident()
+trio.run(use_huge_pages)
+print(before, resident())
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="this libc keeps what is freed")
+def test_what_was_freed_is_returned_although_the_end_of_the_heap_is_in_use():
+    words = [sys.executable, "-c", FREED]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    before, after = map(int, printed.split())
+    assert after < before - 20_000

@@ -156,6 +156,16 @@ async def test_scenario_05_a_dying_watcher_voids_the_check_and_a_fresh_one_follo
     assert any("the bus is gone" in event.reason for event in story.all(WatcherChanged))
 
 
+async def test_a_run_has_not_settled_while_watches_are_armed(autojump_clock, slow_watcher):
+    a, b = scripted("a"), scripted("b").watch_for(SlowWatch())
+    async with running(a, b, watchers=slow_watcher) as story:
+        await story.until(lambda: story.checks("scripted#a"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert not story.engine.settled.is_set()
+        await story.converged()
+        await story.engine.settled.wait()
+
+
 async def test_a_watcher_that_can_not_start_leaves_its_resources_checked(autojump_clock):
     class Dead(SlowWatcher):
         async def arm(self, watch, vertex):

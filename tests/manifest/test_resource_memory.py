@@ -1,5 +1,7 @@
 """A resource of a manifest holds only the properties that were given, and shares the set of their names."""
 
+import sys
+
 import pytest
 
 from reactor.resource.class_defaults import remove_defaults
@@ -99,3 +101,11 @@ def test_a_subclass_of_a_kind_in_use_has_the_same_properties_and_defaults():
     note.save_memory()
     made("/tmp/c")
     assert (note.force, note.engine, file.force) == (True, "jinja", False)
+
+
+def test_resources_of_one_kind_share_the_table_of_the_names():
+    one, other = made("/tmp/a"), made("/tmp/b")
+    assert sys.getsizeof(one.__dict__) < sys.getsizeof({**one.__dict__}) - 50
+    one.__dict__["_observer"] = None
+    assert "_observer" not in other.__dict__
+    assert [*other.__dict__] == ["name", "ensure", "content", "owner", "group", "mode", "acl", "declared"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +15,8 @@ _M_ARENA_MAX = -8
 _MADV_COLLAPSE = 25
 """From linux/mman.h; since Linux 6.1."""
 _SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
-_MOSTLY = 0.75
-"""The part of a mapping that must be in memory: what is missing of it is allocated. Stacks of threads have far less."""
+_MOSTLY = 0.95
+"""The part of a huge page that must be in memory."""
 
 
 def share_heap() -> None:
@@ -30,40 +31,46 @@ def share_heap() -> None:
 
 
 async def use_huge_pages() -> None:
-    """Move the heap as it is now into huge pages, without delaying the event loop.
+    """Return what loading has freed, and move the rest of the heap into huge pages, without delaying the event loop.
 
     A drift is repaired after the processor has done something else, or has slept. Every page that the repair touches
     then costs a walk through the page tables, twice as long in a virtual machine. With huge pages, a repair of one of
     10,000 files takes a tenth less time. The kernel would do this by itself only where the administrator allows it for
-    all programs, and within hours. Does nothing before Linux 6.1, where huge pages are switched off, or if no thread can
-    start.
+    all programs, and within hours. Uses no huge pages before Linux 6.1 or where they are switched off. Does nothing if
+    no thread can start.
     """
     with suppress(OSError):
+        await in_thread(_trim)
         if "[never]" not in (_SETTINGS / "enabled").read_text():
             await in_thread(_collapse, int((_SETTINGS / "hpage_pmd_size").read_text()))
 
 
+def _trim() -> None:
+    """Return the free pages of the heap of C to the kernel."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):  # musl has no such function
+        libc.malloc_trim(0)
+
+
 def _collapse(size: int) -> None:
-    """Collapse the whole heap into pages of ``size`` bytes, one after the other: each blocks page faults for 0.5 ms."""
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    """Collapse the heap into pages of ``size`` bytes, one after the other: each blocks page faults for 0.5 ms."""
+    libc = ctypes.CDLL(None)
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    libc.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    pages = size // mmap.PAGESIZE
+    resident = (ctypes.c_ubyte * pages)()
     for start, end in _heap_ranges():
         for at in range(-(-start // size) * size, end - size + 1, size):
-            madvise(
-                at, size, _MADV_COLLAPSE
-            )  # an error concerns this page: memory is short, or it was freed meanwhile
+            # What is missing of a huge page would be allocated. Stacks of threads are mostly missing.
+            if libc.mincore(at, size, resident) == 0 and sum(resident) >= pages * _MOSTLY:
+                libc.madvise(at, size, _MADV_COLLAPSE)  # an error concerns this page: memory is short
 
 
 def _heap_ranges() -> Iterator[tuple[int, int]]:
-    """The address ranges of anonymous memory that is mostly in use: Python's objects and those of C."""
-    start = end = 0
-    with open("/proc/self/smaps", encoding="utf-8", errors="surrogateescape") as lines:
+    """The address ranges of anonymous memory that may be written: Python's objects, those of C, and stacks."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
         for line in lines:
-            first, *others = line.split()
-            if not first.endswith(
-                ":"
-            ):  # a mapping begins: address range, permissions, offset, device, inode, name
-                is_heap = others[0] == "rw-p" and others[4:] in ([], ["[heap]"])
-                start, end = (int(address, 16) for address in first.split("-")) if is_heap else (0, 0)
-            elif first == "Rss:" and int(others[0]) * 1024 >= (end - start) * _MOSTLY > 0:
-                yield start, end
+            addresses, permissions, _, _, _, *name = line.split()
+            if permissions == "rw-p" and name in ([], ["[heap]"]):
+                start, end = addresses.split("-")
+                yield int(start, 16), int(end, 16)

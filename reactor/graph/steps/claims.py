@@ -8,7 +8,7 @@ from reactor.graph.graph_builder import GraphBuilder
 from reactor.graph.names import parents
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
-from reactor.resource.relations import FILE_SPACES, PATHS, Claim
+from reactor.resource.relations import FILE_SPACES, PATHS, PlacedClaim
 
 _NO_CONTRADICTIONS = Resource.contradictions.__func__  # type: ignore[attr-defined]
 """That of kinds whose resources can't contradict each other in a group."""
@@ -25,10 +25,11 @@ def report_contradictions(builder: GraphBuilder) -> None:
 
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """Compares each claim with the first one of the same thing, whatever its path."""
-    firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
-    for vertex, claim in builder.claims:
-        first, earlier = firsts.setdefault((claim.space, _thing(builder, claim)), (vertex, claim))
-        if first != vertex and (attributes := claim.disagreement(earlier)):
+    firsts: dict[tuple[str, object], PlacedClaim] = {}
+    for claim in builder.claims:
+        earlier = firsts.setdefault((claim.space, _thing(builder, claim)), claim)
+        first, vertex = earlier.vertex, claim.vertex
+        if first != vertex and (attributes := builder.whole(claim).disagreement(builder.whole(earlier))):
             what = f"{' and '.join(attributes)} of the {claim.space} {claim.key}"
             also = "" if claim.key == earlier.key else f", which is {earlier.key} as well"
             message = f"{builder.refs[first]} and {builder.refs[vertex]} do not agree on {what}{also}"
@@ -51,7 +52,7 @@ def _disagreements_in_groups(builder: GraphBuilder) -> Iterator[Diagnostic]:
             yield _contradiction(builder, message, (first, second), (found.attribute,))
 
 
-def _thing(builder: GraphBuilder, claim: Claim) -> object:
+def _thing(builder: GraphBuilder, claim: PlacedClaim) -> object:
     """The identity of the claimed thing: equal for two paths that are names of one file."""
     if claim.space not in FILE_SPACES:
         return claim.key
@@ -65,13 +66,18 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
         for vertex in builder.managed
         for each in builder.resources[vertex].excludes()
     }
-    for vertex, claim in builder.claims if exclusions else ():
+    for claim in builder.claims if exclusions else ():
+        vertex = claim.vertex
         excluder, exclusion = exclusions.get(claim.space, (vertex, None))
         if exclusion is None or excluder == vertex or claim.key in exclusion.but:
             continue
         message = f"{builder.refs[vertex]} adds {claim.key} to the {claim.space}, and {builder.refs[excluder]} removes it"
         yield _contradiction(
-            builder, message, (excluder, vertex), tuple(claim.desired)[:1], (exclusion.attribute,)
+            builder,
+            message,
+            (excluder, vertex),
+            tuple(builder.whole(claim).desired)[:1],
+            (exclusion.attribute,),
         )
 
 
@@ -86,8 +92,8 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
         for path in builder.relations(vertex).removes
         if path.startswith("/")
     }
-    for vertex, claim in builder.claims if removers else ():
-        path = claim.key
+    for claim in builder.claims if removers else ():
+        vertex, path = claim.vertex, claim.key
         if claim.space != PATHS or path not in builder.relations(vertex).provides:
             continue
         above = next((above for above in parents(builder.real_paths.of(path)) if above in removers), None)

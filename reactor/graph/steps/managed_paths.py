@@ -38,15 +38,15 @@ def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Itera
 def find_covered(builder: GraphBuilder) -> None:
     """Record, for each resource with a path, whether a later resource mounts a file system there."""
     mounts: dict[str, list[int]] = {}
-    for vertex, claim in builder.claims:
+    for claim in builder.claims:
         if claim.space == MOUNT_POINTS:
-            mounts.setdefault(builder.real_paths.of(claim.key), []).append(vertex)
+            mounts.setdefault(builder.real_paths.of(claim.key), []).append(claim.vertex)
     if not mounts:
         return
-    for vertex, claim in builder.claims:
+    for claim in builder.claims:
         above = mounts.get(builder.real_paths.of(claim.key)) if claim.space == PATHS else None
-        if above and not _after(builder, vertex).isdisjoint(above):
-            resource = builder.resources[vertex]
+        if above and not _after(builder, claim.vertex).isdisjoint(above):
+            resource = builder.resources[claim.vertex]
             declare(resource, resource.declared._replace(is_covered=True))
 
 
