@@ -129,7 +129,6 @@ async def run_recorded(manifest: Path, times: Times, world: World, directory: st
     async with trio.open_nursery() as nursery:
         with timed(times, "recorded"):
             engine = Engine(graph, options, emit, run_store=journal)
-            journal.begin_generation(graph.resources.values())
             for task in (display.run, journal.run, engine.run):
                 nursery.start_soon(task)
             await seen.expect(world.count)

@@ -2,12 +2,14 @@
 
 The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
 one process, so most of the times are its processor time. The server is a process of its own, and so is the driver. ``--hosts N``
-sets the number of hosts; 10,000 need ``ulimit -n 20000``, and report as seldom as real hosts.
+sets the number of hosts; 10,000 need ``ulimit -n 20000``, and report as seldom as real hosts. ``--known`` only stores 10,000
+summaries, and times the commands that read them.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -146,17 +148,25 @@ async def prepared(fleet: Any) -> tuple[float, float]:
 
 
 def commands(home: str, rounds: int) -> dict[str, float]:
-    """Seconds of the commands that read 10,000 hosts, each a new process."""
+    """Seconds of the commands that read 10,000 hosts, each a new process; and of processor time, of the command alone."""
     found = {}
     for words in (["status"], ["hosts"], ["failures"], ["status", "--format", "json"]):
-        took = []
+        took, busy = [], []
         for _ in range(rounds):
-            began = time.monotonic()
+            began, before = time.monotonic(), processor_time()
             command = [sys.executable, "-m", "reactor", "fleet", words[0], "--home", home, *words[1:]]
             subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
             took.append(time.monotonic() - began)
+            busy.append(processor_time() - before)
         found[" ".join(words)] = statistics.median(took)
+        found[" ".join([*words, "busy"])] = statistics.median(busy)
     return found
+
+
+def processor_time() -> float:
+    """Seconds of processor time of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 async def bundle_speed(js: Any) -> float:
@@ -261,10 +271,11 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
 
 
 def rows(results: dict[str, float], hosts: int) -> list[Row]:
-    """The table of the specification, so far as simulated hosts can show it."""
+    """The table of the specification, so far as simulated hosts can show it, of what was measured."""
     few = True if hosts <= BARS_FOR else None
     table: list[tuple[str, str, str, float | None]] = [
         (f"status of {KNOWN:,} hosts", "status", "s", 1.5),
+        ("the same: processor time of the command", "status busy", "s", None),
         (f"hosts, {KNOWN:,} lines", "hosts", "s", None),
         (f"failures of {KNOWN:,} hosts", "failures", "s", None),
         (f"put of a channel: read and verified by {hosts:,} hosts, median", "read_p50", "s", few and 0.2),
@@ -289,13 +300,14 @@ def rows(results: dict[str, float], hosts: int) -> list[Row]:
         ("summaries stored a second, pipelined, one client", "pipelined", "/s", None),
         (f"bundle of {BUNDLE_MB} MB, one client", "bundle", "MB/s", None),
     ]
-    return [Row(what, results[name], unit, bar) for what, name, unit, bar in table]
+    return [Row(what, results[name], unit, bar) for what, name, unit, bar in table if name in results]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argument_parser(__doc__)
     parser.add_argument("--hosts", type=int, default=None)
+    parser.add_argument("--known", action="store_true", help="only the commands that read 10,000 hosts")
     options = parser.parse_args()
     hosts = options.hosts or (200 if options.quick else BARS_FOR)
     rounds = 2 if options.quick or hosts > MANY else 5
@@ -305,10 +317,11 @@ def main() -> None:
         with known.fleet_server.server:
             results["acknowledged"], results["pipelined"] = trio.run(prepared, known)
             results |= commands(remember(known.fleet_server), rounds)
-        fleet = new_fleet(made(space / "fleet"), hosts)
-        with fleet.fleet_server.server:
-            trio.run(fleet.fleet_server.make_streams)
-            trio.run(hosts_at_work, fleet, results, rounds)
+        if not options.known:
+            fleet = new_fleet(made(space / "fleet"), hosts)
+            with fleet.fleet_server.server:
+                trio.run(fleet.fleet_server.make_streams)
+                trio.run(hosts_at_work, fleet, results, rounds)
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[2]:.0f}"
     show(f"fleet: one server, {hosts:,} simulated hosts, {load}", rows(results, hosts))
 

@@ -2,7 +2,8 @@
 
 One of 1,000 files gets other content in the manifest while a command of 3 s runs: until the file has it. 10,000 files
 and a hangup: until the reload is through. One of 10,000 gets other content: for how long putting the new version into
-force holds the event loop, in one piece, journal included. One file that another program writes 10,000 times, once a millisecond: what
+force holds the event loop, in one piece, journal included. Foreign writes while 10,000 files are reloaded without a
+pause. One file that another program writes 10,000 times, once a millisecond: what
 that costs, and until it is right after the last. The drift benchmark's write, with the journal and without.
 """
 
@@ -14,6 +15,7 @@ import re
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -153,6 +155,28 @@ def swaps_with_one_changed(space: Path, files: int, turns: int) -> list[float]:
     return [float(line) for line in swaps.read_text().split()]
 
 
+def drift_during_reloads(space: Path, files: int, samples: int) -> tuple[list[float], list[float]]:
+    """Microseconds until each foreign write was right: while nothing is reloaded, and while one reload follows another."""
+    world = World(space / "w", 100, files)
+    world.make_directories()
+    prober = compile_c("drift", space)
+    with reactor_running(write_manifest(world, space / "manifest.yaml")) as running:
+        calm = probe(prober, world, "write", samples)
+        over = threading.Event()
+        reloads = threading.Thread(target=reload_until, args=(over, running, files))
+        reloads.start()
+        busy = probe(prober, world, "write", samples)
+        over.set()
+        reloads.join()
+    return calm, busy
+
+
+def reload_until(over: threading.Event, running: Running, files: int) -> None:
+    """Reload all ``files`` again and again."""
+    while not over.is_set():
+        reload_of_all(running, files)
+
+
 def reload_of_all(running: Running, files: int) -> float:
     """Seconds from a hangup to the word of the reload, which kept all."""
     said = f'"event":"reloaded",[^\n]*"kept":{files},'
@@ -232,6 +256,8 @@ def main() -> None:
     with workspace(options.dir) as space:
         swaps = swaps_with_one_changed(space, large, turns)
     with workspace(options.dir) as space:
+        calm, busy = drift_during_reloads(space, large, samples)
+    with workspace(options.dir) as space:
         percent, last, rows, kilobytes = fight(space, writes)
     with workspace(options.dir) as space:
         ours, bare = journal_cost(space, large, samples, turns)
@@ -242,6 +268,14 @@ def main() -> None:
             Row("the slowest of them", max(edits), "ms"),
             Row(f"reload of {large} unchanged", median(reloads), "ms", 1000),
             Row(f"swap of {large}, one changed, in one piece", median(swaps), "ms", 30),
+            Row(
+                f"write while {large} are reloaded, p50, against a calm one",
+                percentile(busy, 50),
+                "µs",
+                2,
+                percentile(calm, 50),
+            ),
+            Row("the slowest of them", max(busy) / 1000, "ms", 3),
             Row(f"{writes} foreign writes of one file, CPU", percent, "%", 50),
             Row("until it is right after the last", last, "ms", 1500),
             Row("events in the journal", rows, "", 200),

@@ -18,7 +18,7 @@ from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.manifest import Manifest, read_manifests, read_tree
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.gc_control import gc_paused
+from reactor.resource.gc_control import free, gc_paused
 
 if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
@@ -61,7 +61,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
     """
     warnings: list[str] = []
     manifest, graph = validated(path, inputs, warnings.append, external)
-    return LoadedManifest(
+    loaded = LoadedManifest(
         shown(path),
         graph,
         manifest.settings,
@@ -74,6 +74,8 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         manifest.channels,
         manifest.shares,
     )
+    free(manifest.origins or [])
+    return loaded
 
 
 def validated(

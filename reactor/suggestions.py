@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 
 _SIMILARITY = 0.6
@@ -17,15 +18,20 @@ def closest(
 
     With ``ignore_case``, a name that differs only in case is preferred. Names that are not strings are ignored.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
-
-    names = [each for each in islice(known, _MOST_COMPARED) if isinstance(each, str)]
+    names = tuple(each for each in islice(known, _MOST_COMPARED) if isinstance(each, str))
     if ignore_case:
         for each in names:
             if each.lower() == name.lower():
                 return each
-    near = get_close_matches(name, names, 1, similarity)
-    return near[0] if near else None
+    return next(iter(_close_matches(name, names, 1, similarity)), None)
+
+
+@lru_cache(maxsize=64)
+def _close_matches(word: str, choices: tuple[str, ...], most: int, similarity: float) -> tuple[str, ...]:
+    """Return the most similar choices. A mistake in data or defaults is in each resource that uses these."""
+    from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
+
+    return tuple(get_close_matches(word, choices, most, similarity))
 
 
 _ALIKE = 0.61
@@ -43,13 +49,12 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
     """Up to three choices that are similar to a misspelt word, the most similar first."""
-    from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
-
-    choices = list(choices)
-    alike = get_close_matches(word, choices, n=3, cutoff=_ALIKE)
-    shortened = []
-    if not get_close_matches(word, choices, n=1, cutoff=_MISTYPED):
-        shortened = get_close_matches(word, [each for each in choices if _abbreviates(word, each)], n=3)
+    known = tuple(choices)
+    alike = _close_matches(word, known, 3, _ALIKE)
+    shortened: tuple[str, ...] = ()
+    if not _close_matches(word, known, 1, _MISTYPED):
+        abbreviated = tuple(each for each in known if _abbreviates(word, each))
+        shortened = _close_matches(word, abbreviated, 3, _SIMILARITY)
     return [*dict.fromkeys([*shortened, *alike])][:3]
 
 

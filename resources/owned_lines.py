@@ -78,7 +78,7 @@ class OwnedLines(Resource[Found | None]):
             return ()
         words = " and ".join(differences)
         diff = partial(shared_lines.diff, self.file_path, [self.changed])
-        return (Action(f"Would have {words}", words, partial(self._edit, [self]), diff, is_proof=True),)
+        return (Action.proven(words, partial(self._edit, [self]), diff),)
 
     async def preflight(self, state: Found | None) -> None:
         """Check that the file can be written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -202,16 +202,18 @@ class PackageDirectory(Resource[DirectoryState]):
             raise ResourceError(words, "choose another path, or move away what is there")
         if self.ensure == "absent":
             run_it = partial(remove_path, self.name, recursive=True)
-            return () if state.found is Found.NOTHING else (_step("removed the directory", run_it),)
+            return () if state.found is Found.NOTHING else (Action.saying("removed the directory", run_it),)
         plan = []
         if state.found is Found.NOTHING:
-            plan.append(_step("made the directory", self._make))
+            plan.append(Action.saying("made the directory", self._make))
         if missing := self._missing(state):
             words = ", ".join(f"{each.name} {each.version}".strip() for each in missing)
-            plan.append(_step(f"installed {words}", partial(self._call_all, self.install_commands(missing))))
+            plan.append(
+                Action.saying(f"installed {words}", partial(self._call_all, self.install_commands(missing)))
+            )
         if unwanted := [name for name in self.unwanted if name in state.installed]:
             run_it = partial(self._call_all, self.uninstall_commands(unwanted))
-            plan.append(_step(f"removed {', '.join(unwanted)}", run_it))
+            plan.append(Action.saying(f"removed {', '.join(unwanted)}", run_it))
         return tuple(plan)
 
     async def preflight(self, state: DirectoryState) -> None:
@@ -246,13 +248,6 @@ class PackageDirectory(Resource[DirectoryState]):
         if state.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
         raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
-
-    def __copy__(self) -> Self:
-        """Copy the properties only."""
-        copied = super().__copy__()
-        for derived in ("_changed_paths", "_asked"):
-            copied.__dict__.pop(derived, None)
-        return copied
 
     async def call(self, *arguments: str) -> str:
         """Run the program; return the end of its output. Raises ResourceError."""
@@ -343,7 +338,3 @@ class PackageDirectory(Resource[DirectoryState]):
     def _asked(self) -> dict[str, tuple[float, str]]:
         """When the registry was asked for a package, by the clock of the loop; and its newest version."""
         return {}
-
-
-def _step(did: str, run_it: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {did}", did, run_it)

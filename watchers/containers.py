@@ -152,7 +152,8 @@ class ContainerWatcher(Watcher):
         if action.startswith(_NO_CHANGE) or (kind == "image" and action not in _OF_IMAGES):
             return
         attributes = (event.get("Actor") or {}).get("Attributes") or {}
-        names = {attributes.get("name"), attributes.get("oldName", "").lstrip("/")}
+        # podman tells the name of a network as `network`, beside an empty `name`
+        names = {attributes.get("name"), attributes.get("network"), attributes.get("oldName", "").lstrip("/")}
         for vertex, watch in self._vertices.get(path, {}).items():
             if watch.concerns(str(kind), action, names):
                 self.sink.mark(vertex)

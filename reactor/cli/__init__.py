@@ -20,6 +20,7 @@ import resource
 import signal
 import sys
 from types import FunctionType, TracebackType
+from typing import NoReturn
 
 _ROOM = 1 << 14
 """Slots on Python's stack, of 8 bytes each."""
@@ -45,12 +46,22 @@ def _main() -> None:
         # traceback from inside an import would not help.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.excepthook = _show_exception
+    if sys.argv[1:] == ["receive"]:
+        from reactor.cli.running.receive_session import receive_session
+
+        _leave(receive_session(_command))
+    _leave(_command())
+
+
+def _command() -> int:
+    """Run the command of the command line; return its exit code."""
     from reactor.cli.group import reactor
 
     try:
         reactor(prog_name="reactor")
     except SystemExit as ended:
-        _leave(ended.code)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
 
 
 def _use_utf8() -> None:
@@ -74,14 +85,14 @@ def _show_exception(kind: type[BaseException], error: BaseException, trace: Trac
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
 
 
-def _leave(code: str | int | None) -> None:
+def _leave(code: int) -> NoReturn:
     """Exit at once. All files are closed now, and to shut the interpreter down would take longer than a small run."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
         code = code or 1
-    os._exit(code if isinstance(code, int) else int(code is not None))
+    os._exit(code)
 
 
 def _open_standard_descriptors() -> None:

@@ -3,11 +3,13 @@
 - ``engine``: one run; builds the parts below and connects them;
 - ``events``: what a run reports; ``event_recorder``: makes the events, and keeps the last result of each vertex;
 - ``options``: the options of a run; ``run_store``: what the journal implements;
-- ``vertex_table``: the vertex number of each ref, over all generations of the graph.
+- ``vertex_table``: the vertex number of each ref, over all generations of the graph; ``table_change``: what another
+  generation changes in it.
 
 The scheduler decides which vertex is checked next. It does no I/O and reads no clock:
 
-- ``scheduler``: its interface; ``scheduler_status``: whether all of it is at rest or converged;
+- ``scheduler``: its interface; ``scheduler_batches``: its calls for many vertices at once; ``scheduler_status``: whether
+  all of it is at rest or converged;
 - ``readiness``: which vertices wait for others; ``blocking``: which are blocked by failures;
 - ``retries``: when a failed vertex is checked again; ``delay_queue``: vertices that wait for a time;
 - ``limits``: the limits set in ``meta``; ``admission``: enforces limits on starts, and forms batches of vertices that
@@ -20,7 +22,7 @@ From an event to a repaired resource:
   vertex;
 - ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``;
 - ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it; ``check``: observe, plan,
-  apply, verify, and the health checks; ``batch_settling``: ends the checks of a whole batch that is as desired;
+  apply, verify, and the health checks; ``group_check``: ends the checks of a whole group that is as desired;
 - ``path_owners``: refuses to change a file that another resource manages by another path; ``batch_apply``: applies a
   batch;
 - ``check_completion``: what happens when a check has ended; ``outcome``: how a check ended; ``flapping``: detects

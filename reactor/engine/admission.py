@@ -6,7 +6,7 @@ Part of the scheduler: no I/O and no clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reactor.engine.delay_queue import DelayQueue
@@ -58,7 +58,7 @@ class BatchScheduler:
         self.of: dict[int, Hashable] = {}
         """The group of each vertex that has one."""
         self._vertices: dict[Hashable, list[int]] = {}
-        self.with_limits: set[Hashable] = set()
+        self._with_limits: set[Hashable] = set()
         """The groups in which semaphores or a rate limit a vertex."""
         self.reshape(limits)
 
@@ -69,7 +69,7 @@ class BatchScheduler:
         self._vertices.clear()
         for vertex, group in self.of.items():
             self._vertices.setdefault(group, []).append(vertex)
-        self.with_limits = {
+        self._with_limits = {
             limit.group for limit in limits.values() if limit.semaphores or limit.rate is not None
         }
 
@@ -83,23 +83,24 @@ class BatchScheduler:
         batch.waiting.append(vertex)
         return True
 
-    def lead(self, leader: int, start: Callable[[Iterable[int]], list[int]]) -> None:
-        """``leader`` has started: form a batch with the others of its group. ``start`` returns those that it started."""
+    def others_of(self, vertex: int) -> Iterator[int]:
+        """The other vertices of its group."""
+        return (each for each in self._vertices[self.of[vertex]] if each != vertex)
+
+    def idle_group_of(self, vertex: int) -> Sequence[int]:
+        """All vertices of the group of ``vertex``; none while a batch of it runs, or if its starts are limited."""
+        group = self.of.get(vertex)
+        if group is None or group in self._under_way or group in self._with_limits:
+            return ()
+        return self._vertices[group]
+
+    def lead(self, leader: int, followers: Sequence[int]) -> None:
+        """``leader`` and ``followers``, others of its group, have started: they form a batch."""
         group = self.of[leader]
-        followers = start(vertex for vertex in self._vertices[group] if vertex != leader)
         batch = Batch(group, leader, {leader, *followers}, [])
         self._under_way[group] = batch
         self.batch.update(dict.fromkeys(batch.members, batch))
         self.followers.extend(followers)
-
-    def end(self, vertices: Sequence[int]) -> list[int]:
-        """The runs of ``vertices``, all the members of a batch, ended. Return the latecomers."""
-        batch = self.batch[vertices[0]]
-        for vertex in vertices:
-            del self.batch[vertex]
-        batch.members.clear()
-        del self._under_way[batch.group]
-        return batch.waiting
 
     def leave(self, vertex: int) -> list[int] | None:
         """The run of ``vertex`` ended. Return the latecomers if it was the last of its batch, else None."""

@@ -36,8 +36,11 @@ class Audit:
         """Mark every vertex, in chunks: events that arrive in between are not delayed."""
         vertices = sorted(self._dispatcher.vertex_table.present)
         for first in range(0, len(vertices), CHUNK):
+            by_cause: dict[Cause, list[int]] = {}
             for vertex in vertices[first : first + CHUNK]:
-                self._dispatcher.mark(vertex, self._causes(vertex))
+                by_cause.setdefault(self._causes(vertex), []).append(vertex)
+            for cause, marked in by_cause.items():
+                self._dispatcher.mark_each(marked, cause)
             await trio.sleep(PAUSE)
 
     def _causes(self, vertex: int) -> Cause:

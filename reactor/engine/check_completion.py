@@ -140,17 +140,13 @@ class CheckCompletion:
         """Whether nothing special follows a check that found its resource as desired: no flapping, nothing to undo."""
         return not (self._flap_detector.again or self._reversals.pending)
 
-    def complete_batch(self, vertices: Sequence[int], started: float, run_store: RunStore | None) -> float:
-        """Record that the checks of ``vertices``, which began together, found them as desired. Return the time.
+    def end_as_desired(self, vertices: Sequence[int], started: float, run_store: RunStore | None) -> float:
+        """Record that one look, which began at ``started``, found the ``vertices`` as desired. Return the time.
 
-        Each gets an equal share of the time. Call this only if `is_plain`.
+        They are as `Scheduler.next_group` returned them. Each gets an equal share of the time. Call this only if `is_plain`.
         """
         now = self._dispatcher.clock.current_time()
-        running = self._scheduler.running_causes
-        causes = [CAUSE_SETS[running[vertex]] for vertex in vertices]
-        self._scheduler.finished_as_desired(vertices, now)
-        if self._batch_applier.open:
-            self._batch_applier.on_member_change()
+        causes = self._scheduler.ended_as_desired(vertices)
         if run_store is not None:
             for vertex in vertices:
                 run_store.applied(self._vertex_table.resources[vertex])

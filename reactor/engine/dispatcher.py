@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -137,6 +137,17 @@ class Dispatcher:
         if self.busy_since is None:
             self.busy_since = now
         self.scheduler.mark(vertex, cause, now, delay)
+        self.wake()
+
+    def mark_each(self, vertices: Iterable[int], cause: Cause) -> None:
+        """As `mark` of each of ``vertices``, which differ; faster for many."""
+        present = self.vertex_table.present
+        if not (marked := [vertex for vertex in vertices if vertex in present]):
+            return
+        now = self.clock.current_time()
+        if self.busy_since is None:
+            self.busy_since = now
+        self.scheduler.mark_each(marked, cause, now)
         self.wake()
 
     def hold(self, vertex: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 import trio
 
@@ -16,16 +17,18 @@ from reactor.engine.event_recorder import EventRecorder, Results
 from reactor.engine.events import Cause, Ended, Event, Reloaded
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.options import RunOptions
-from reactor.engine.prechecks import Prechecks
+from reactor.engine.prechecks import GraphIndex, Prechecks
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import PendingRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.slots import SlotGate
+from reactor.engine.table_change import TableChange
 from reactor.engine.vertex_checks import VertexChecks
 from reactor.engine.vertex_table import VertexTable
 from reactor.engine.watch_manager import WatchManager
 from reactor.engine.worker_pool import SLICE, UNWATCHED_SLICE
 from reactor.graph.graph import Graph
+from reactor.graph.topology import Topology
 from reactor.resource.base import Resource
 from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
@@ -35,6 +38,23 @@ from reactor.resource.watch import Watch, Watcher
 
 FREEZE_AT_LAST = 60.0
 """Seconds after the start."""
+
+
+class NextGeneration(NamedTuple):
+    """Another version of the manifest, ready to come into force.
+
+    ``declined`` says whether the conditions of the kept vertices are not met (None: not known). ``record`` writes to the
+    journal that this version is in force.
+    """
+
+    change: TableChange
+    graph_index: GraphIndex
+    declined: Mapping[int, bool | None]
+    record: Callable[[], None]
+
+
+def _record_nothing() -> None:
+    """Record a generation where there is no journal."""
 
 
 class Engine:
@@ -63,7 +83,10 @@ class Engine:
         self._prechecks = Prechecks(self.vertex_table, self.results, self._watch_again)
         undoing = not (options.noop or options.monitor_only or options.partial)
         self.reversals = Reversals(run_store, undoing=undoing, recorded=options.recorded)
-        self.scheduler = self._make_scheduler(graph)
+        self._run_store = run_store
+        first = self._compared(self.reversals.join(graph))
+        self.vertex_table.adopt(first.change)
+        self.scheduler = self._make_scheduler(first.change.topology)
         self._pending_refreshes = PendingRefreshes(
             self.vertex_table, self.results, self.scheduler, run_store, options.pending_refreshes
         )
@@ -85,13 +108,13 @@ class Engine:
             self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
         )
         self._vertex_checks.follow_watches = self._follow_watches
-        self.scheduler.blocking.composites = self._prechecks.index_graph()
+        self.scheduler.blocking.composites = self._prechecks.index_graph(first.graph_index)
+        first.record()
         self._end_reason = ""
         self._over = trio.Event()
         self.settled = trio.Event()
 
-    def _make_scheduler(self, graph: Graph) -> Scheduler:
-        topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
+    def _make_scheduler(self, topology: Topology) -> Scheduler:
         return Scheduler(
             topology,
             jobs=self.options.jobs,
@@ -152,12 +175,6 @@ class Engine:
         self._stop_starting("cancelled")
         self._everything.cancel()
 
-    def desired(self) -> list[Resource]:
-        """The resources of the manifest in force, without reversals."""
-        vertices = sorted(self.vertex_table.present)
-        resources = (self.vertex_table.resources[vertex] for vertex in vertices)
-        return [resource for resource in resources if resource.ref not in self.reversals.pending]
-
     def holds_secrets(self, ref: str) -> bool:
         """Whether something that the resource creates on the host may show a secret.
 
@@ -171,40 +188,64 @@ class Engine:
         """The refs of the resources that are being checked now."""
         return [self.vertex_table.refs[vertex] for vertex in self.dispatcher.pool.checking()]
 
-    def prepare(self, graph: Graph) -> None:
-        """Evaluate the deferred values of ``graph``, the next generation. Call it in a thread: it may take seconds."""
-        self._prechecks.settle_all(graph.resources)
+    def prepare(self, graph: Graph) -> NextGeneration:
+        """Compare ``graph``, the next generation, with the one in force, so that `reload` takes little time.
 
-    def reload(self, graph: Graph, options: RunOptions | None = None) -> Reloaded:
+        Call it in a thread: it may take seconds.
+        """
+        self._prechecks.settle_all(graph.resources)
+        _ = graph.has_unread_parts
+        return self._compared(graph, briefly=False)
+
+    def _compared(self, graph: Graph, *, briefly: bool = True) -> NextGeneration:
+        change = self.vertex_table.compare(graph)
+        index = GraphIndex(graph.resources, change.number)
+        pending = self.reversals.pending.copy()
+        desired = {ref: each for ref, each in graph.resources.items() if ref not in pending}
+        record = _record_nothing if self._run_store is None else self._run_store.prepare_generation(desired)
+        kept = {vertex: each for vertex, each in index.deferred.items() if vertex not in change.fresh}
+        declined = self._prechecks.evaluate_conditions(kept, briefly=briefly)
+        return NextGeneration(change, index, declined, record)
+
+    def reload(
+        self, graph: Graph, options: RunOptions | None = None, prepared: NextGeneration | None = None
+    ) -> Reloaded:
         """Switch to another generation of the manifest at once. Running checks continue.
 
-        Of ``options``, only ``jobs`` and ``fail_fast`` may differ from before; they apply from now on. Resources that
-        are equal in both generations keep their watches, stamps, retries and pending refreshes. Resources that left
-        the graph stay as they are on the host, or are undone if they have ``meta.reverse``.
+        ``prepared`` is what `prepare` returned for ``graph``; without it, or if the run has changed what was compared,
+        they are compared now. Of ``options``, only ``jobs`` and ``fail_fast`` may differ from before; they apply from now
+        on. Resources that are equal in both generations keep their watches, stamps, retries and pending refreshes.
+        Resources that left the graph stay as they are on the host, or are undone if they have ``meta.reverse``.
         """
         if options is not None:
             self._adjust(options)
-        topology, difference = self.vertex_table.replace_graph(
-            self.reversals.join(graph), self.scheduler.running
-        )
-        fresh = [*difference.changed, *difference.added]
+        whole = self.reversals.join(graph)
+        if prepared is None or not self._is_current(prepared, whole):
+            prepared = self._compared(whole)
+        change, index, declined, record = prepared
+        self.vertex_table.adopt(change, self.scheduler.running)
+        difference, fresh = change.difference, [*change.difference.changed, *change.difference.added]
         self.watch_manager.forget([*difference.changed, *difference.gone])
         self._slots.forget([*difference.changed, *difference.gone], self.scheduler.running.__contains__)
         self.results.forget(difference.gone)
         self._vertex_checks.forget(difference.absent)
-        self.scheduler.reshape(topology, self.vertex_table.limits, fresh, difference.absent)
+        self.scheduler.reshape(change.topology, self.vertex_table.limits, fresh, difference.absent)
         self._watch(fresh)
-        self.scheduler.blocking.composites = self._prechecks.index_graph()
+        self.scheduler.blocking.composites = self._prechecks.index_graph(index)
+        record()
         event = self._recorder.reloaded(difference, self.reversals.pending)
         refs = (self.vertex_table.refs[vertex] for vertex in fresh)
         self._recorder.reversing(ref for ref in refs if ref in self.reversals.pending)
-        for vertex in (*fresh, *self._prechecks.changed_conditions(difference.kept)):
+        for vertex in (*fresh, *self._prechecks.changed_conditions(declined)):
             self.dispatcher.mark(vertex, Cause.INTENT)
         self._pending_refreshes.schedule_pending(fresh, trio.current_time())
         self.dispatcher.report_transitions()
         self.dispatcher.wake()
         self._on_idle()
         return event
+
+    def _is_current(self, prepared: NextGeneration, graph: Graph) -> bool:
+        return prepared.change.graph is graph and self.vertex_table.is_current(prepared.change)
 
     def _adjust(self, options: RunOptions) -> None:
         self.options = self.options._replace(jobs=options.jobs, fail_fast=options.fail_fast)

@@ -29,7 +29,8 @@ from reactor.engine.events import (
     Unblocked,
 )
 from reactor.engine.outcome import Outcome
-from reactor.engine.vertex_table import GraphDiff, VertexTable
+from reactor.engine.table_change import GraphDiff
+from reactor.engine.vertex_table import VertexTable
 
 _OK, _CHANGED, _WOULD_CHANGE = (
     Result.OK,
@@ -72,7 +73,8 @@ class Results:
         self._grow(max(vertices, default=-1) + 1)
         for vertex in vertices:
             self._results[vertex] = _OK
-        self.would_change.difference_update(vertices)
+        if self.would_change:
+            self.would_change.difference_update(vertices)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
@@ -174,11 +176,9 @@ class EventRecorder:
     def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
         """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
         refs, emit, now = self._vertex_table.refs, self._emit, time.time()
-        present = self._vertex_table.present & set(vertices)
-        self._results.record_as_desired(present)
-        for vertex, cause in zip(vertices, causes, strict=True):
-            if vertex in present:
-                emit(Checked(now, refs[vertex], _OK, cause, duration))
+        self._results.record_as_desired(vertices)
+        for ref, cause in zip(map(refs.__getitem__, vertices), causes, strict=True):
+            emit(Checked(now, ref, _OK, cause, duration))
 
     def _declined(self, vertex: int, reason: str) -> None:
         if self._results.result(vertex, ()) is not Result.SKIPPED:

@@ -5,6 +5,7 @@ Also resolves deferred values before the others are checked.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -25,8 +26,31 @@ from reactor.resource.watch import Watch
 
 _NAMED = 3
 _BRIEF_SECONDS = 0.02
-"""The time limit for all conditions together during a reload, which blocks everything else."""
+"""The time limit for all conditions together where evaluating them blocks everything else."""
 _BAD = (Result.FAILED, Result.BLOCKED)
+
+
+class GraphIndex:
+    """Which vertices use which outputs, which composites each member has, and the deferred values of vertices."""
+
+    def __init__(self, resources: Mapping[str, Resource], number: Mapping[str, int]) -> None:
+        self.consumers: dict[str, list[int]] = {}
+        self.composites: dict[int, list[int]] = {}
+        self.deferred: dict[int, Deferred] = {}
+        for vertex, resource in sorted(
+            (number[ref], each) for ref, each in resources.items() if _is_special(each)
+        ):
+            if (deferred := resource.declared.deferred) is not None:
+                self.deferred[vertex] = deferred
+                for name in deferred.takes:
+                    self.consumers.setdefault(name, []).append(vertex)
+            for ref in resource.declared.members:
+                self.composites.setdefault(number[ref], []).append(vertex)
+
+
+def _is_special(resource: Resource) -> bool:
+    declared = resource.declared
+    return declared.deferred is not None or bool(declared.members)
 
 
 class Prechecks:
@@ -48,17 +72,10 @@ class Prechecks:
         self.has_composites = False
         """Whether there are composites; if not, `affected_composites` finds nothing."""
 
-    def index_graph(self) -> Mapping[int, Collection[int]]:
-        """Index a new generation: which resources use which outputs. Return the composites of each member."""
-        self._consumers, self._composites = {}, {}
+    def index_graph(self, index: GraphIndex) -> Mapping[int, Collection[int]]:
+        """Use the ``index`` of a new generation. Return the composites of each member."""
+        self._consumers, self._composites = index.consumers, index.composites
         self._bad.clear()
-        for vertex in sorted(self._vertex_table.present):
-            resource = self._vertex_table.resources[vertex]
-            declared = resource.declared
-            for name in declared.deferred.takes if declared.deferred is not None else ():
-                self._consumers.setdefault(name, []).append(vertex)
-            for ref in declared.members:
-                self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
         self.has_consumers, self.has_composites = bool(self._consumers), bool(self._composites)
         return self._composites
 
@@ -115,26 +132,34 @@ class Prechecks:
                 with suppress(ResourceError):  # the check reports it
                     resources[ref] = deferred.settle(resource, self._outputs.get)
 
-    def changed_conditions(self, kept: Collection[int]) -> list[int]:
-        """The vertices whose conditions may now give another answer. The properties of the ``kept`` vertices are unchanged.
+    def evaluate_conditions(
+        self, deferred: Mapping[int, Deferred], *, briefly: bool
+    ) -> dict[int, bool | None]:
+        """Whether the conditions of each vertex are not met; None if evaluating them takes too long.
 
-        Vertices whose conditions take too long to evaluate are included: their checks decide.
+        Unless ``briefly``, call it in a thread: it may take seconds.
         """
-        deadline = time.monotonic() + _BRIEF_SECONDS
-        found = []
-        for vertex in kept:
-            deferred = self._vertex_table.resources[vertex].declared.deferred
-            if deferred is None:
-                continue
-            was_declined = self._results.result(vertex, ()) is Result.SKIPPED
-            if time.monotonic() > deadline or self._is_declined(deferred) is not was_declined:
-                found.append(vertex)
-        return found
+        deadline = time.monotonic() + _BRIEF_SECONDS if briefly else math.inf
+        return {
+            vertex: None if time.monotonic() > deadline else self._is_declined(each, briefly=briefly)
+            for vertex, each in deferred.items()
+        }
 
-    def _is_declined(self, deferred: Deferred) -> bool | None:
+    def changed_conditions(self, declined: Mapping[int, bool | None]) -> list[int]:
+        """The vertices whose conditions now give another answer, although their properties are unchanged.
+
+        ``declined`` are the answers. Vertices without one are included: their checks decide.
+        """
+        return [
+            vertex
+            for vertex, is_declined in declined.items()
+            if is_declined is not (self._results.result(vertex, ()) is Result.SKIPPED)
+        ]
+
+    def _is_declined(self, deferred: Deferred, *, briefly: bool) -> bool | None:
         """Whether the conditions are not met; None if evaluating them takes too long."""
         try:
-            return deferred.declined(self._outputs.get, briefly=True) is not None
+            return deferred.declined(self._outputs.get, briefly=briefly) is not None
         except ResourceError:
             return False
         except TooLongError:

@@ -8,7 +8,8 @@ depends only on what is below the vertex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import compress, count
 
 from reactor.graph.topology import Adjacency
 
@@ -37,13 +38,24 @@ class Readiness:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._unsettle(vertex)
 
+    def begin_each(self, vertices: Iterable[int]) -> list[int]:
+        """As `begin` of those of ``vertices`` that are idle. Return these."""
+        active, waiting, successors = self.active, self.waiting, self._successors
+        idle = [vertex for vertex in vertices if not active[vertex]]
+        self.active_count += len(idle)
+        for vertex in idle:
+            active[vertex] = 1
+            if successors[vertex] and not waiting[vertex]:
+                self._unsettle(vertex)
+        return idle
+
     def begin_all(self, indegree: Sequence[int]) -> None:
         """Every vertex becomes active, when none was: each waits for all its predecessors and its holds."""
         self.active = bytearray(b"\1" * len(indegree))
         self.active_count = len(indegree)
         self.waiting = list(indegree)
-        for vertex, count in self._holds.items():
-            self.waiting[vertex] += count
+        for vertex, holds in self._holds.items():
+            self.waiting[vertex] += holds
 
     def end(self, vertex: int) -> None:
         """``vertex`` is idle again."""
@@ -52,13 +64,18 @@ class Readiness:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._settle(vertex)
 
-    def end_all(self, vertices: Sequence[int]) -> None:
+    def end_each(self, vertices: Sequence[int]) -> None:
         """As `end` of each."""
+        active, waiting, successors = self.active, self.waiting, self._successors
+        self.active_count -= len(vertices)
         for vertex in vertices:
-            self.active[vertex] = 0
-            self.active_count -= 1
-            if self._successors[vertex] and not self.waiting[vertex]:
+            active[vertex] = 0
+            if successors[vertex] and not waiting[vertex]:
                 self._settle(vertex)
+
+    def active_vertices(self) -> Iterable[int]:
+        """The active vertices, in order. Costs little where few of many are active."""
+        return compress(count(), self.active)
 
     @property
     def is_held(self) -> bool:
@@ -88,14 +105,14 @@ class Readiness:
         Vertices in ``resting`` become idle. Does not call ``cleared``: the caller tests every active vertex
         afterwards.
         """
-        moving = [vertex for vertex, moves in enumerate(self.active) if moves and vertex not in resting]
+        moving = [vertex for vertex in self.active_vertices() if vertex not in resting]
         holds, self._holds = self._holds, {}
         self._successors = successors
         self.active = bytearray(len(successors))
         self.waiting = [0] * len(successors)
         self.active_count = 0
-        for vertex, count in holds.items():
-            for _ in range(count):
+        for vertex, number in holds.items():
+            for _ in range(number):
                 self.hold(vertex)
         for vertex in moving:
             self.begin(vertex)

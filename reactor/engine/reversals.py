@@ -14,7 +14,6 @@ from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
 from reactor.resource.backup_store import backup_store
 from reactor.resource.base import Resource
-from reactor.resource.composite import Composite
 from reactor.resource.plan import ResourceError
 
 
@@ -54,7 +53,7 @@ class Reversals:
 
         No new ones while a part of the manifest can't be read.
         """
-        if any(isinstance(each, Composite) and each.refusal is not None for each in graph.resources.values()):
+        if graph.has_unread_parts:
             return [each for ref, each in self.pending.items() if ref not in graph.resources]
         return run_store.reversals(graph.resources)
 

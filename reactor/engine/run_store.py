@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from reactor.engine.event_recorder import Results
@@ -14,6 +14,12 @@ from reactor.resource.base import Resource
 
 class RunStore(Protocol):
     """Records what must survive the process before and after each change, and returns it at the start of a run."""
+
+    def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
+        """Prepare the record of a generation of the manifest with ``resources``, by ref; called in a thread.
+
+        Call what it returns on the event loop, when the generation comes into force: it takes little time.
+        """
 
     def cause_of(self, resource: Resource) -> Cause:
         """Which cause to report for a change at the first check of this process, or after an event.

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping
 
 from reactor.engine.admission import Admission
 from reactor.engine.blocking import Blocking, FailFast
@@ -30,7 +29,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.readiness import Readiness
 from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.retries import Retries, causes_left
-from reactor.engine.scheduler_status import SchedulerStatus
+from reactor.engine.scheduler_batches import SchedulerBatches
 from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
@@ -42,7 +41,7 @@ _CHECK_ONLY = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 
 
-class Scheduler(SchedulerStatus):
+class Scheduler(SchedulerBatches):
     """The state of every vertex of one graph.
 
     ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
@@ -132,7 +131,8 @@ class Scheduler(SchedulerStatus):
             if self.order.active[vertex] and self._start(vertex, now):
                 self.active += 1
                 if vertex in self.batches.of:
-                    self.batches.lead(vertex, partial(self._start_others, vertex, now))
+                    others = self.batches.others_of(vertex)
+                    self.batches.lead(vertex, [each for each in others if self._start(each, now)])
                 return vertex
         return None
 
@@ -177,19 +177,6 @@ class Scheduler(SchedulerStatus):
             self.order.end(vertex)
         return wait
 
-    def finished_as_desired(self, vertices: Sequence[int], now: float) -> None:
-        """The runs of all vertices of a batch ended: as `finished` of each with OK, and much faster in the usual case."""
-        due, is_free = self._due_causes, not (self.blocking.failed or self._gone or self._semaphore_holders)
-        if not is_free or self.refreshes.is_pending or any(map(due.__getitem__, vertices)):
-            for vertex in vertices:
-                self.finished(vertex, Outcome.OK, now)
-            return
-        self.active -= 1
-        self._ready.extend(self.batches.end(vertices))
-        for vertex in vertices:
-            del self.running_causes[vertex]
-        self.order.end_all(vertices)
-
     def elapsed(self, now: float) -> None:
         """The time is now ``now``: start the vertices that waited until then, including retries."""
         for vertex, cause in self.delay_queue.due(now):
@@ -227,7 +214,9 @@ class Scheduler(SchedulerStatus):
                 self.running_causes[vertex] = 0
             self._start_at.pop(vertex, None)
         self.order.reshape(topology.successors, self._gone - self.running_causes.keys())
-        runs = bytearray(vertex in self.running_causes for vertex in range(topology.size))
+        runs = bytearray(topology.size)
+        for vertex in self.running_causes:
+            runs[vertex] = 1
         self.blocking.reshape(topology, sorted(failed), moves=runs)
         self._reorder(freed)
 
@@ -276,18 +265,6 @@ class Scheduler(SchedulerStatus):
         if vertex in self._retries.due:
             self._retries.began(vertex)
         return True
-
-    def _start_others(self, leader: int, now: float, vertices: Iterable[int]) -> list[int]:
-        """Start those of ``vertices``, the others of a group, that may start. Without limits, much faster than `_start`."""
-        has_limits = self._slowed or self.debouncer.pending or self._retries.due
-        if has_limits or self.fail_fast or self.batches.of[leader] in self.batches.with_limits:
-            return [vertex for vertex in vertices if self._start(vertex, now)]
-        due = self._due_causes
-        started = [vertex for vertex in vertices if self._may_start(vertex)]
-        for vertex in started:
-            self.running_causes[vertex] = due[vertex]
-            due[vertex] = 0
-        return started
 
     def _rests(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` must wait because it flaps and nothing but another repair of it is due."""
@@ -347,4 +324,4 @@ class Scheduler(SchedulerStatus):
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()
-        self._ready.extend(v for v in range(self.topology.size) if self._may_start(v))
+        self._ready.extend(filter(self._may_start, order.active_vertices()))

@@ -10,13 +10,13 @@ from typing import Any
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
-from reactor.engine.batch_settling import BatchSettling
 from reactor.engine.check import AS_DESIRED, CheckResult, check, examined, inspected_paths
 from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
+from reactor.engine.group_check import GroupCheck
 from reactor.engine.limits import DEFAULT_LIMITS
 from reactor.engine.manifest_follower import ManifestFollower
 from reactor.engine.noop import NoopJudge
@@ -89,14 +89,14 @@ class VertexChecks:
             repairs=self._repairs,
             is_one_shot=self._is_one_shot,
         )
-        self._batch_settling = BatchSettling(
+        self._group_check = GroupCheck(
             dispatcher, self.completion, self.follow_up_checks, run_store=run_store, options=options
         )
 
-    def settle_batch(self, leader: int, started: float) -> float | None:
-        """As `BatchSettling.settle`."""
+    def end_group(self, started: float) -> float | None:
+        """As `GroupCheck.end_next`."""
         has_consumers = self._prechecks.has_consumers
-        return self._batch_settling.settle(leader, started, self.fragile, has_consumers=has_consumers)
+        return self._group_check.end_next(started, self.fragile, has_consumers=has_consumers)
 
     async def check(self, vertex: int, started: float) -> float:
         """Check ``vertex`` and complete the check. Return the time it ended."""

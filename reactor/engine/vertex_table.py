@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, KeysView, Mapping
-from typing import NamedTuple
+from collections.abc import Container, KeysView
 
 from reactor.engine.admission import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
+from reactor.engine.table_change import TableChange
 from reactor.graph.graph import Claimed, Graph
 from reactor.graph.topology import Topology
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import DEFAULT_META
 from reactor.resource.declared import declare, desires_the_same
 from reactor.resource.redaction import show_names
-
-
-class GraphDiff(NamedTuple):
-    """The differences between two generations, as vertex numbers. ``kept`` are equal in all their properties.
-
-    ``gone`` have left the graph now. ``absent`` are these, and the vertices that left earlier but kept their number.
-    """
-
-    kept: list[int]
-    changed: list[int]
-    added: list[int]
-    gone: list[int]
-    absent: list[int]
 
 
 class VertexTable:
@@ -51,6 +38,8 @@ class VertexTable:
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
         self._free: list[int] = []
+        self._version = 0
+        """How often the set of present vertices has changed."""
 
     def number(self, ref: str) -> int:
         """The vertex of ``ref``. Raises KeyError when the run does not know it, or knows it no longer."""
@@ -63,70 +52,91 @@ class VertexTable:
 
     def discard(self, vertex: int) -> None:
         """``vertex``, which has undone its resource, is no longer in the graph in force."""
+        self._version += 1
         self._present.pop(vertex, None)
 
     def noop(self, vertex: int) -> bool:
         """Whether ``vertex`` must not be changed: a check only reports what it would do."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop
 
-    def replace_graph(self, graph: Graph, running: Container[int] = ()) -> tuple[Topology, GraphDiff]:
-        """Switch to ``graph``. Equal resources stay the same objects, because they hold what they have observed.
+    def compare(self, graph: Graph) -> TableChange:
+        """Compare ``graph`` with the graph in force, which stays in force. May be called in a thread.
+
+        In ``graph``, equal resources are replaced by those in force, which hold what they have observed: then the others
+        take no memory.
+        """
+        change = TableChange(  # of copies: the table may change meanwhile
+            graph,
+            self._version,
+            self._present.copy(),
+            self._number.copy(),
+            self._free.copy(),
+            len(self.refs),
+        )
+        for ref, resource in graph.resources.items():
+            self._compare_one(change, ref, resource)
+        change.find_gone()
+        topology = change.topology = Topology.of(graph, change.number, change.size)
+        if self._monitor_only:  # in this mode, a bad health check must not block other resources
+            topology.ends.clear()
+            topology.ended_by.clear()
+        return change
+
+    def _compare_one(self, change: TableChange, ref: str, resource: Resource) -> None:
+        vertex = change.number_of(ref)
+        change.present[vertex] = None
+        if vertex not in change.present_before:
+            change.difference.added.append(vertex)
+            change.fresh[vertex] = resource
+            return
+        known = self.resources[vertex]
+        if known.declared.deferred is not None:
+            change.moving[vertex] = known
+        if not desires_the_same(known, resource):
+            change.difference.changed.append(vertex)
+            change.fresh[vertex] = resource
+            return
+        change.difference.kept.append(vertex)
+        if known.declared.deferred is not resource.declared.deferred:
+            change.deferred[vertex] = resource.declared.deferred
+        elif known is not resource:
+            change.graph.resources[ref] = known
+
+    def is_current(self, change: TableChange) -> bool:
+        """Whether `compare` would now find the same as ``change``."""
+        resources = self.resources
+        return change.version == self._version and all(
+            resources[vertex] is known for vertex, known in change.moving.items()
+        )
+
+    def adopt(self, change: TableChange, running: Container[int] = ()) -> None:
+        """Switch to the graph of ``change``, which is current. Takes time only for the vertices that differ.
 
         ``running`` are the vertices whose checks have not ended.
         """
-        self._add(graph.resources)
-        difference = self._compare(graph)
-        show_names(graph.resources)
-        for vertex in (*difference.changed, *difference.added):
-            self.resources[vertex] = graph.resources[self.refs[vertex]]
-        self._present = {self._number[ref]: None for ref in graph.resources}
+        graph, difference = change.graph, change.difference
+        self._version += 1
+        for vertex, resource in change.fresh.items():
+            if vertex < len(self.refs):
+                self.refs[vertex], self.resources[vertex] = resource.ref, resource
+            else:  # new numbers are in order
+                self.refs.append(resource.ref)
+                self.resources.append(resource)
+        for vertex, deferred in change.deferred.items():  # the values are equal now, but may differ later
+            known = self.resources[vertex]
+            declare(known, known.declared._replace(deferred=deferred))
+        show_names(resource.ref for resource in change.fresh.values())
+        self._number, self._free = change.number, change.free
+        self._present = change.present
         self.present = self._present.keys()
         self.left_out = graph.left_out
         self.claimed = graph.claimed
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
-        topology = Topology.of(graph, self._number, len(self.refs))
-        if self._monitor_only:  # in this mode, a bad health check must not block other resources
-            topology.ends.clear()
-            topology.ended_by.clear()
         for vertex in difference.absent:
             if vertex not in running:
                 del self._number[self.refs[vertex]]
                 self._free.append(vertex)
-        return topology, difference
-
-    def _add(self, resources: Mapping[str, Resource]) -> None:
-        """Give a number to each of ``resources`` that has none."""
-        for ref, resource in resources.items():
-            if ref in self._number:
-                continue
-            if self._free:
-                vertex = self._free.pop()
-                self.refs[vertex], self.resources[vertex] = ref, resource
-            else:
-                vertex = len(self.refs)
-                self.refs.append(ref)
-                self.resources.append(resource)
-            self._number[ref] = vertex
-
-    def _compare(self, graph: Graph) -> GraphDiff:
-        kept, changed, added = [], [], []
-        for ref, resource in graph.resources.items():
-            vertex = self._number[ref]
-            if vertex not in self.present:
-                added.append(vertex)
-            elif desires_the_same(self.resources[vertex], resource):
-                kept.append(vertex)
-                known = self.resources[vertex]
-                if (
-                    known.declared.deferred is not resource.declared.deferred
-                ):  # the values are equal now, but may differ later
-                    declare(known, known.declared._replace(deferred=resource.declared.deferred))
-            else:
-                changed.append(vertex)
-        gone = sorted(set(self.present).difference(kept, changed, added))
-        absent = sorted(set(self._number.values()).difference(kept, changed, added))
-        return GraphDiff(kept, changed, added, gone, absent)
 
     def _set_limits(self, vertex: int) -> None:
         resource = self.resources[vertex]

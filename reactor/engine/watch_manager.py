@@ -140,8 +140,7 @@ class Source:
     def mark_all(self, reason: str) -> None:
         """Events were lost: check every vertex that the watcher serves."""
         self._emit(EventsLost(time.time(), self.name, reason))
-        for vertex in list(self._watches):
-            self.mark(vertex)
+        self._mark_served()
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
         """Report that the state of the watcher has changed."""
@@ -201,15 +200,25 @@ class Source:
                 watcher.close()
         except Exception as error:  # noqa: BLE001 - whatever the cause, the remedy is a new watcher
             self.report(WatchState.DOWN, f"the watcher died and is restarted: {reason_of(error)}")
-            for vertex in list(self._watches):
-                self.mark(vertex)
+            self._mark_served()
         return armed.is_set()
+
+    def _mark_served(self) -> None:
+        served = list(self._watches)
+        self._dispatcher.mark_each([vertex for vertex in served if vertex >= 0], _DRIFT)
+        for listener in served:
+            if listener < 0:
+                self.mark(listener)
 
     async def _arm(self, watcher: Watcher, armed: trio.Event) -> None:
         """Arm all watches that are not armed, in a loop: a reload may add more."""
         while True:
             while self._unarmed:
-                await self._arm_one(watcher, next(iter(self._unarmed)))
+                for vertex in [
+                    *self._unarmed
+                ]:  # the first of a dictionary is behind all that were deleted before it
+                    if vertex in self._unarmed:
+                        await self._arm_one(watcher, vertex)
             self._unarmed = {}  # emptied, it would still take the memory of all that it held
             if not self._held:
                 self._held = set()

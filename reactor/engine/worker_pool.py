@@ -32,7 +32,7 @@ class WorkerPool:
     def __init__(self, dispatcher: Dispatcher, most: int, slice_seconds: float) -> None:
         self._dispatcher = dispatcher
         self._scheduler = dispatcher.scheduler
-        self._followers = dispatcher.scheduler.batches.followers
+        self._groups = dispatcher.scheduler.batches.of
         self._most = most
         self._slice = slice_seconds
         self._count = 0
@@ -148,12 +148,12 @@ class WorkerPool:
         slice_end = now + self._slice
         while now <= slice_end:
             self.on_its_way = False
+            if self._groups and (ended := self._checks.end_group(now)) is not None:
+                now = ended
+                continue
             vertex = self._dispatcher.next_vertex(now)
             if vertex is None:
                 return False
-            if self._followers and (ended := self._checks.settle_batch(vertex, now)) is not None:
-                now = ended
-                continue
             self._checking[vertex] = scope
             output_context.vertex = vertex
             ended = None

@@ -14,6 +14,7 @@ from reactor.fleet.rollout.rank import RANKS
 MOST_BYTES = 2048
 """The size limit of a summary that is sent. Reading allows more, for the fields of later versions."""
 _LONGEST_SENTENCE = 300
+_PHASES = tuple(HostPhase)
 _MOST_LEVELS = 20
 """How deeply the facts of a summary may be nested."""
 
@@ -155,7 +156,7 @@ def _report(part: Document) -> ChannelReport:
         about=part.optional_digest("about"),
         serial=part.integer("serial"),
         rank=part.integer("rank", most=RANKS),
-        phase=HostPhase(part.one_of("phase", list(HostPhase))),
+        phase=HostPhase(part.one_of("phase", _PHASES)),
         since=part.time("since"),
         why=part.text("why"),
     )

@@ -74,7 +74,9 @@ def build(
         )
         for step in STEPS:
             step(builder)
-        return finished(builder), builder.diagnostics
+        graph = finished(builder)
+        builder.free()
+        return graph, builder.diagnostics
 
 
 def finished(builder: GraphBuilder) -> Graph:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
+from reactor.resource.composite import Composite
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
@@ -157,6 +158,13 @@ class Graph:
         from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415 - few manifests have such a loop
 
         return any(isinstance(each, DeferredLoop) and each.may_make(ref) for each in self.resources.values())
+
+    @cached_property
+    def has_unread_parts(self) -> bool:
+        """Whether another manifest, whose resources belong here, is not applied: nobody knows what they would be."""
+        return any(
+            isinstance(each, Composite) and each.refusal is not None for each in self.resources.values()
+        )
 
     @cached_property
     def refs(self) -> list[str]:

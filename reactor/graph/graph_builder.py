@@ -14,6 +14,7 @@ from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.gc_control import free
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import PATHS, Claim, PlacedClaim, Relations
 
@@ -120,6 +121,13 @@ class GraphBuilder:
     def real_paths(self) -> RealPaths:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
         return RealPaths(frozenset(claim.key for claim in self.claims if claim.space == PATHS))
+
+    def free(self) -> None:
+        """Free what is long, piece by piece; the graph is built. See `reactor.resource.gc_control.free`."""
+        for items in (self.successors, self.claims):
+            free(items)
+        while self._relations:
+            self._relations.popitem()
 
     def is_valid(self, vertex: int) -> bool:
         """Whether ``vertex`` is a valid resource. A placeholder has only a name and references."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         set_attributes,
         type_of,
     )
-    from reactor.hostfs.backups import SHORT, PreviousContent, ShortFile, keep_for_undo
+    from reactor.hostfs.backups import PreviousContent, ShortFile, is_short, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import (
         EMPTY,
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "set_attributes", "type_of"),
-    "backups": ("SHORT", "PreviousContent", "ShortFile", "keep_for_undo"),
+    "backups": ("PreviousContent", "ShortFile", "is_short", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
     "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
@@ -156,7 +156,6 @@ __all__ = [
     "KEEP",
     "MAX_ID",
     "NOTHING_WANTED",
-    "SHORT",
     "Attributes",
     "Change",
     "Content",
@@ -191,6 +190,7 @@ __all__ = [
     "is_id",
     "is_mount_point",
     "is_only_ours",
+    "is_short",
     "is_stale_temporary",
     "is_temporary_name",
     "keep_for_undo",

@@ -19,7 +19,7 @@ from reactor.resource.plan import ResourceError
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-SHORT = 16 * 1024
+_SHORT = 16 * 1024
 """Bytes. A diff of a shorter file takes less time than a thread."""
 _MOST_FOR_UNDO = 1 << 30
 """Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
@@ -44,6 +44,11 @@ async def keep_for_undo(path: str, ref: str) -> str:
         return await place.keep_for_undo(ref, fd)
     finally:
         os.close(fd)
+
+
+def is_short(found: os.stat_result) -> bool:
+    """Whether the regular file with this stat can be a `ShortFile`."""
+    return found.st_nlink == 1 and found.st_size <= _SHORT
 
 
 class ShortFile:
@@ -154,7 +159,7 @@ class PreviousContent:
 
     async def _keep_open_file(self) -> None:
         if self._short is not None:
-            self._short.content = await changing(os.pread, self._fd, SHORT, 0)
+            self._short.content = await changing(os.pread, self._fd, _SHORT, 0)
         if self._backup_store is not None:
             await self._backup_store.keep(self._path, self._ref, self._fd)
 

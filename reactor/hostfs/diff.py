@@ -21,7 +21,7 @@ _AT_ONCE = 16 * 1024
 _LIMIT = 1024 * 1024
 """Bytes. A larger diff takes long to compute, and is too long to read."""
 
-
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
 _HOLDS_SECRETS = "the data hold secrets"
 
 
@@ -107,20 +107,23 @@ def _body(old: Bytes, new: Bytes) -> list[str]:
     if before is None or after is None:
         return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
     if not before or not after:
-        return _whole(_lines(before), "-") + _whole(_lines(after), "+")
+        return _whole(before, "-") + _whole(after, "+")
     from difflib import unified_diff  # noqa: PLC0415 - most runs show none
 
     hunks = unified_diff(_lines(before), _lines(after), n=3)
     return [_terminated(line) for line in list(hunks)[2:]]  # without difflib's own header
 
 
-def _whole(lines: Sequence[str], sign: str) -> list[str]:
-    """A single hunk, as difflib writes it, in which all ``lines`` are new (``+``) or removed (``-``)."""
-    if not lines:
+def _whole(text: str, sign: str) -> list[str]:
+    """A single hunk, as difflib writes it, in which all lines of ``text`` are new (``+``) or removed (``-``)."""
+    if not text:
         return []
-    count = "1" if len(lines) == 1 else f"1,{len(lines)}"
+    lines = text.removesuffix("\n")
+    number = lines.count("\n") + 1
+    count = "1" if number == 1 else f"1,{number}"
     ranges = f"-0,0 +{count}" if sign == "+" else f"-{count} +0,0"
-    return [f"@@ {ranges} @@\n", *(_terminated(f"{sign}{line}") for line in lines)]
+    end = "\n" if len(lines) < len(text) else _NO_NEWLINE
+    return [f"@@ {ranges} @@\n{sign}", lines.replace("\n", f"\n{sign}"), end]
 
 
 def _text(data: Bytes) -> str | None:
@@ -145,7 +148,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _terminated(line: str) -> str:
-    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    return line if line.endswith("\n") else f"{line}{_NO_NEWLINE}"
 
 
 def _head(path: str) -> bytes | None:

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from reactor.engine.events import Checked, Event
+from reactor.journal.insertion import insert
 
 DIFF_LIMIT = 16_000
 """Characters kept of all diffs of one event."""
@@ -33,7 +34,7 @@ CREATE TABLE IF NOT EXISTS diffs (
 """
 """``event`` is the id of the event. ``size`` comes before ``texts``, so that a sum of the sizes reads no texts."""
 
-_INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts) VALUES (?, ?, ?)"
+_INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts)"
 _DELETE_ORPHANS = "DELETE FROM diffs WHERE event < (SELECT coalesce(min(id), 0) FROM events)"
 _DELETE_SURPLUS = """
 DELETE FROM diffs WHERE event <= (
@@ -64,7 +65,7 @@ def diffs_of(event: Event) -> str | None:
 def write_diffs(connection: sqlite3.Connection, found: Iterable[tuple[int, str]]) -> int:
     """Write diffs, each with the id of its event; return their total size in bytes. Raises sqlite3.Error."""
     rows = [(event, len(texts), texts) for event, texts in found]
-    connection.executemany(_INSERT, rows)
+    insert(connection, _INSERT, rows)
     return sum(size for _, size, _ in rows)
 
 

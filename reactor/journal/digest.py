@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pydantic_core import PydanticSerializationError
 
@@ -16,28 +16,37 @@ _ABOUT_THE_RUN = {
 """Properties that only affect when a resource is checked, in what order, and what is refreshed."""
 
 
+_BITS = 128
+
+
+class ManifestDigest:
+    """The digest of all resources of a manifest; their order does not matter.
+
+    ``known`` has digests of resources that were made before, by ref: a reload makes those of the resources that differ,
+    which are in ``made``. Can be made in a thread.
+    """
+
+    def __init__(self, resources: Mapping[str, Resource], known: Mapping[str, tuple[Resource, str]]) -> None:
+        self.made: dict[str, tuple[Resource, str]] = {}
+        total = 0  # sorting the lines would hold the lock of Python's interpreter for milliseconds
+        for ref, resource in resources.items():
+            found, digest = known.get(ref, (None, ""))
+            if found is not resource:
+                digest = _digest(_properties(resource))
+                self.made[ref] = (resource, digest)
+            total += int(_digest(f"{ref}\n{digest}"), 16)
+        self.digest = f"{total % (1 << _BITS):032x}"
+
+
 class Digests:
-    """Makes the digests of a manifest and of the desired state of its resources; serializes each resource only once."""
+    """Makes the digests of the desired state of resources; serializes each resource only once."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[Resource, str]] = {}
 
-    def of_manifest(self, resources: Iterable[Resource], known: Mapping[str, tuple[Resource, str]]) -> str:
-        """The digest of all resources of a manifest; their order does not matter.
-
-        ``known`` has digests that were made before, by ref: a reload makes those of the resources that differ.
-        """
-        lines = []
-        self._found = {}
-        for resource in resources:
-            ref = resource.ref
-            found, digest = known.get(ref, (None, ""))
-            if found is not resource:
-                digest = _digest(_properties(resource))
-                self._found[ref] = (resource, digest)
-            lines.append(f"{ref}\n{digest}\n")
-        lines.sort()
-        return _digest("".join(lines))
+    def adopt(self, manifest: ManifestDigest) -> None:
+        """Use the digests that were made for ``manifest``, which is now in force."""
+        self._found = manifest.made
 
     def of_desired(self, resource: Resource) -> str:
         """The digest of the desired state: all properties in the manifest except those in `_ABOUT_THE_RUN`.
@@ -69,4 +78,4 @@ def _stamp(path: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_BITS // 8).hexdigest()

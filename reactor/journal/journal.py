@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from reactor.engine.events import Cause, Event
-from reactor.journal.digest import Digests
+from reactor.journal.digest import Digests, ManifestDigest
 from reactor.journal.records import Selector
 from reactor.journal.refresh_log import RefreshLog
 from reactor.journal.store import Found, Store, open_store
@@ -174,32 +174,34 @@ class Journal:
 
     # ---- history ----
 
-    def begin_generation(self, resources: Iterable[Resource]) -> None:
-        """Record a generation of the manifest with ``resources``. The same manifest again is the same generation."""
-        resources = list(resources)
-        former = self._applied
-        self._applied = {resource.ref: former.get(resource.ref) for resource in resources}
-        self._writer.store.in_force = self._applied
+    def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
+        """Implements `reactor.engine.run_store.RunStore`. The same manifest again is the same generation."""
+        refs, former = [*resources], self._writer.store.in_force
+        applied, digests = self._applied.copy(), self._digests.copy()
         # Digests of the former version may not be on disk yet, and its resources may come back before they are.
-        self._digests = {
-            ref: each for ref, each in self._digests.items() if ref in self._applied or ref in former
-        }
-        self._load_digests([resource.ref for resource in resources])
-        self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
-        digest = self._desired.of_manifest(resources, self._applied_digests())
+        forgotten = [ref for ref in digests if ref not in resources and ref not in former]
+        unknown = [ref for ref in refs if ref not in digests]
+        aliases = {f"{each.kind}#{each.alias}": ref for ref, each in resources.items() if each.alias}
+        manifest = ManifestDigest(resources, _known_digests(applied, digests))
+
+        def begin() -> None:
+            self._applied = dict(zip(refs, map(self._applied.get, refs), strict=True))
+            self._writer.store.in_force = self._applied
+            for ref in forgotten:
+                self._digests.pop(ref, None)
+            self._load_digests(unknown)
+            self._note_aliases(aliases)
+            self._desired.adopt(manifest)
+            self._begin(manifest.digest)
+
+        return begin
+
+    def _begin(self, digest: str) -> None:
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
             self._write_buffer.add_generation(self._generation, self._applied)
             self._writer.wake()
-
-    def _applied_digests(self) -> dict[str, tuple[Resource, str]]:
-        """The resources that were applied and their digests, unless the digests include stamps of source files."""
-        return {
-            ref: (each, digest)
-            for ref, each in self._applied.items()
-            if each is not None and (digest := self._digests.get(ref)) is not None and not each.source_files()
-        }
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
         if aliases != self._aliases:
@@ -242,6 +244,17 @@ class Journal:
         )
         if self._generation:
             self._write_buffer.add_generation(self._generation, self._writer.store.in_force)
+
+
+def _known_digests(
+    applied: Mapping[str, Resource | None], digests: Mapping[str, str | None]
+) -> dict[str, tuple[Resource, str]]:
+    """The resources that were applied and their digests, unless the digests include stamps of source files."""
+    return {
+        ref: (each, digest)
+        for ref, each in applied.items()
+        if each is not None and (digest := digests.get(ref)) is not None and not each.source_files()
+    }
 
 
 def _absolute(manifest: str) -> str:

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 
 from reactor.journal import diffs, retention
+from reactor.journal.insertion import insert
 from reactor.journal.records import is_failing
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
@@ -155,9 +156,10 @@ class Store:
             ((*pair, *state) for pair, state in batch.refreshes.items()),
         )
         self._insert_originals(batch)
-        many(
-            "INSERT OR REPLACE INTO resources (ref, digest, applied) VALUES (?, ?, ?)",
-            ((ref, *applied) for ref, applied in batch.resources.items() if applied is not None),
+        insert(
+            self._connection,
+            "INSERT OR REPLACE INTO resources (ref, digest, applied)",
+            [(ref, *applied) for ref, applied in batch.resources.items() if applied is not None],
         )
         many(
             "DELETE FROM resources WHERE ref = ?",
@@ -174,9 +176,10 @@ class Store:
         """Insert with our own ids, counting up as SQLite does, because their diffs need the same ids."""
         (newest,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
         rows = list(enumerate(batch.rows, newest + 1))
-        self._connection.executemany(
-            "INSERT INTO events (id, time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((number, *row[:6]) for number, row in rows),
+        insert(
+            self._connection,
+            "INSERT INTO events (id, time, event, ref, result, generation, record)",
+            [(number, *row[:6]) for number, row in rows],
         )
         found = ((number, row.diffs) for number, row in rows if row.diffs is not None)
         self._unpruned_diffs += diffs.write_diffs(self._connection, found)
@@ -190,7 +193,7 @@ class Store:
         if batch.members is not None:
             execute(MEMBERS)
             execute("DELETE FROM members")
-            many("INSERT INTO members (ref) VALUES (?)", ((ref,) for ref in batch.members))
+            insert(self._connection, "INSERT INTO members (ref)", [(ref,) for ref in batch.members])
 
     def _insert_originals(self, batch: Batch) -> None:
         """Insert undo records in the order of the changes, so that their ids keep that order."""

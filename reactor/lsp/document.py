@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reactor.errors import Place
-from reactor.loading import load
+from reactor.loading import validated
 from reactor.lsp.outline import Outline
 from reactor.lsp.references import Span
 from reactor.manifest.bound_items import BoundItems
@@ -49,6 +49,9 @@ class Document:
         """The lines of the text."""
         self.bound: BoundItems = before.bound if before else BoundItems()
         """What the last check made of the resources."""
+        self.files: frozenset[str] | None = None
+        """The files that the last check depends on, as absolute paths; None before the first check."""
+        self._made: Any = None
 
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
@@ -58,12 +61,20 @@ class Document:
         known = inputs._replace(
             unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None, bound=self.bound
         )
+        warnings: list[str] = []
         try:
-            manifest = load(self.path, known, external)
+            manifest, graph = validated(self.path, known, warnings.append, external)
         except ManifestError as error:
+            self._made, self.files = error, frozenset(error.files) or None
             return [self._problem(each) for each in error.diagnostics]
+        self._made, self.files = (manifest, graph), frozenset(manifest.files)
         self.data = manifest.data
-        return [self._warning(each) for each in manifest.warnings]
+        return [self._warning(each) for each in (*warnings, *manifest.warnings, *inputs.notes)]
+
+    def forget(self) -> None:
+        """Free what the check has made and its result does not need. This takes some milliseconds."""
+        self._made = None
+        self.bound.end()
 
     def _problem(self, found: Diagnostic) -> Problem:
         message = f"{found.message}\n{found.hint}" if found.hint else found.message

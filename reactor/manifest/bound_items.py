@@ -8,6 +8,7 @@ from reactor.data.resolve import Resolved
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.reparsing import Reparser
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
@@ -42,6 +43,8 @@ class BoundItems:
     """
 
     def __init__(self) -> None:
+        self.reparser = Reparser()
+        """Parses the file."""
         self._outside: _Outside | None = None
         self._data: Any = {}
         self._data_before: Any = None
@@ -60,11 +63,15 @@ class BoundItems:
         self._data_before = None if _is_same(self._data, data.values) else self._data
         self._outside, self._data, self._unchanged = outside, data.values, {}
 
+    def end(self) -> None:
+        """Drop what the load that has ended did not use again: to free it takes some milliseconds."""
+        self._before, self._data_before = {}, None
+
     def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
         """Return what was made of the same item in the last load, or None."""
         found = self._before.get((model, name))
-        if found is None or not all(map(_is_alike, found[0][1:], declaration[1:])):
-            return None
+        if found is None or not all(map(_is_alike, found[0][:0:-1], declaration[:0:-1])):
+            return None  # the defaults are compared first: they are small, and the same for many
         if self._data_before is not None and not self._reads_same_data(found[1], declaration):
             return None
         self._now[model, name] = declaration, found[1]
@@ -105,7 +112,7 @@ class BoundItems:
 
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:
-    return one is other if one is None else one.is_like(other)
+    return one is other or (one is not None and one.is_like(other))
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
@@ -123,7 +124,7 @@ class DeferredBinding(Deferred):
         """The files that the values and conditions read when they were last evaluated."""
         return self._read_by_values | self._read_by_conditions
 
-    @property
+    @cached_property
     def paths(self) -> frozenset[Path]:
         """The paths that the expressions may read: of data, facts and the other roots."""
         read = [each.template.reads for _, each in expressives(self._trees)]
@@ -135,10 +136,11 @@ class DeferredBinding(Deferred):
         Calls ``report`` for each expression that can never be evaluated.
         """
         known: dict[str, Any] = {}
-        with self._expression_context.expression_functions.reading() as reads:
+        functions = self._expression_context.expression_functions
+        with functions.reading() as reads:
             for key, tree in self._trees.items():
                 try:
-                    known[key] = evaluated(tree, self._expression_context.scope)
+                    known[key] = evaluated(tree, functions.scope, functions.outcomes)
                 except MisplacedError as found:
                     report(found)
                 except NotYetError:
@@ -244,6 +246,9 @@ class DeferredBinding(Deferred):
 
     def try_conditions(self) -> None:
         """Decide the conditions at load time, if possible. Raises UndecidedError when that can never succeed."""
+        if not self._conditions:
+            self.is_decided = True
+            return
         with suppress(NotYetError):
             self.is_declined = self._decide(None, briefly=False) is not None
             self.is_decided = True

@@ -76,20 +76,60 @@ class MisplacedError(Exception):
         self.expressive = expressive
 
 
-def evaluated(tree: Any, scope: Scope) -> Any:
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
+_VARYING = object()
+"""The outcome of a string whose expressions must be evaluated each time."""
+
+
+class Outcomes:
+    """What the strings of one strict scope became during one load: a string that many resources have is evaluated once.
+
+    Remembers only strings that call no function of the host: these read files, and every reader must be known.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, bool], Any] = {}
+
+    def evaluate(self, tree: Expressive, scope: Scope) -> Any:
+        """Return the value of ``tree``. Raises ExpressionError and NotYetError."""
+        key = tree.text, tree.as_text
+        found = self._found.get(key, self)
+        if found is self or found is _VARYING:
+            return self._first(tree, scope) if found is self else tree.evaluate(scope)
+        if isinstance(found, ExpressionError):
+            raise found.moved(0)
+        return found
+
+    def _first(self, tree: Expressive, scope: Scope) -> Any:
+        key = tree.text, tree.as_text
+        self._found[key] = _VARYING
+        if not (scope.strict and tree.template.names() <= scope.names.keys()):
+            return tree.evaluate(scope)
+        try:
+            value = tree.evaluate(scope)
+        except ExpressionError as error:
+            if not error.others:
+                self._found[key] = error.moved(0)
+            raise
+        if type(value) in _SIMPLE:
+            self._found[key] = value
+        return value
+
+
+def evaluated(tree: Any, scope: Scope, outcomes: Outcomes | None = None) -> Any:
     """Return a tree of maps, lists and scalars with its expressions evaluated.
 
-    Raises MisplacedError and NotYetError.
+    Pass the ``outcomes`` of the scope while a manifest is loaded. Raises MisplacedError and NotYetError.
     """
     if isinstance(tree, Expressive):
         try:
-            return tree.evaluate(scope)
+            return tree.evaluate(scope) if outcomes is None else outcomes.evaluate(tree, scope)
         except ExpressionError as error:
             raise MisplacedError(error, tree) from error
     if isinstance(tree, dict):
-        return {key: evaluated(value, scope) for key, value in tree.items()}
+        return {key: evaluated(value, scope, outcomes) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [evaluated(value, scope) for value in tree]
+        return [evaluated(value, scope, outcomes) for value in tree]
     return tree
 
 

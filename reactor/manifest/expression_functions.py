@@ -22,7 +22,7 @@ from reactor.language.secrets import (
     scrambled,
 )
 from reactor.language.values import describe_kind, to_string
-from reactor.manifest.evaluation import NotYetError, bare_expression
+from reactor.manifest.evaluation import NotYetError, Outcomes, bare_expression
 from reactor.manifest.jet_templates import TemplateData, render
 from reactor.manifest.source import LineMap
 from reactor.resource.declared import Outputs
@@ -87,6 +87,8 @@ class ExpressionFunctions:
         self.network = network
         self.moment = moment or datetime.now(UTC)
         self.reads: set[str] = set()
+        self.outcomes: Outcomes | None = None
+        """What the strings of a file have become so far while it is loaded; None in loops, and once it is loaded."""
         self.scope = Scope(
             names,
             self._functions,

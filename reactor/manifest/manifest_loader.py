@@ -19,6 +19,7 @@ from reactor.manifest.document import (
     is_ccm,
     read_document,
 )
+from reactor.manifest.evaluation import Outcomes
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds
@@ -66,7 +67,12 @@ class ManifestLoader:
             return Part(file, NO_DOCUMENT, Resolved({}, {}), range(0))
         self._children = self._children_of(path)
         problems = Problems(source)
-        return self.read_tree(problems, parse(problems))
+        bound = self._inputs.bound
+        return self.read_tree(problems, parse(problems) if bound is None else bound.reparser.parse(problems))
+
+    def end(self) -> None:
+        """Nothing more is read. Breaks a cycle of references: else the garbage collector must find what was read."""
+        del self._children
 
     def _children_of(self, path: str) -> ChildManifests:
         return ChildManifests(self._resource_table, self._inputs, self._outside, path)
@@ -125,6 +131,7 @@ class ManifestLoader:
             self._defaults = NO_DEFAULTS if call else inherited(self._defaults)
         self._secrets = self._secrets_in(document.root, problems)
         expression_context = self._context(problems, data, strict=strict)
+        expression_context.expression_functions.outcomes = Outcomes()
         self._add_channels(document.root, problems, expression_context, composite)
         self._read_entries(document, expression_context, problems, data, composite=composite, call=call)
         document = document._replace(
@@ -184,6 +191,7 @@ class ManifestLoader:
     def _collect(self, problems: Problems, expression_context: ExpressionContext, data: Resolved) -> None:
         """Add what was found while a file was read to the table: the files it needs, warnings and problems."""
         table = self._resource_table
+        expression_context.expression_functions.outcomes = None
         table.files.update(dict.fromkeys(sorted(expression_context.expression_functions.reads)))
         table.warnings += (warning(each, problems.source) for each in data.warnings)
         table.warnings += expression_context.slips()

@@ -30,14 +30,9 @@ class _Node(Generic[Key]):
     """The common part of maps and lists: the source texts of their scalars, by key or index."""
 
     __slots__ = ()  # the layouts of dict and list leave no room for those of a second base
+    at: int
     _marks: array[int]
-    """The offset of the map or list, followed by those of what is in it: 4 bytes each, instead of an object."""
     _raw: dict[Key, str] | None
-
-    @property
-    def at(self) -> int:
-        """The offset of the map or list."""
-        return self._marks[0]
 
     def raw(self, key: Key) -> str | None:
         """Return the value at ``key`` as written, if it is a scalar but not a string."""
@@ -57,6 +52,22 @@ class _Node(Generic[Key]):
             and all(value.is_like(other[key]) for key, value in self._entries() if hasattr(value, "is_like"))  # type: ignore[index]
         )
 
+    def shift(self, first: int, by: int) -> None:
+        """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
+        if self.at >= first:
+            self.at += by  # type: ignore[misc]  # both subclasses have these slots
+        marks: array[int] = self._marks
+        if marks and marks[-1] >= first:
+            self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
+        ends = [*self._starts(marks)[1:], first + 1]
+        for end, (_, value) in zip(ends, self._entries(), strict=False):
+            if end > first and hasattr(value, "shift"):
+                value.shift(first, by)
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        """The offsets in ``marks`` at which the entries begin."""
+        raise NotImplementedError
+
     def _entries(self) -> Iterable[tuple[Key, Any]]:
         """The values, each with its key or index."""
         raise NotImplementedError
@@ -65,13 +76,13 @@ class _Node(Generic[Key]):
 class Mapping(_Node[str], dict[str, Any]):
     """A YAML map. Keys are always strings."""
 
-    __slots__ = ("_marks", "_raw")
+    __slots__ = ("_marks", "_raw", "at")
 
     def __init__(self, at: int) -> None:
         super().__init__()
-        self._marks = array(
-            "I", (at,)
-        )  # then offset of key, offset of value, and so on in the order of the keys
+        self.at = at
+        # Offset of key, offset of value, and so on in the order of the keys: 8 bytes a pair, instead of two objects.
+        self._marks = array("I")
         self._raw: dict[str, str] | None = None
 
     def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
@@ -88,23 +99,37 @@ class Mapping(_Node[str], dict[str, Any]):
         """Add the entries of ``other`` whose keys are missing in this map, with their positions."""
         for index, (key, value) in enumerate(other.items()):
             if key not in self:
-                key_at, value_at = other._marks[2 * index + 1 : 2 * index + 3]
+                key_at, value_at = other._marks[2 * index : 2 * index + 2]
                 self.put(key, value, key_at, value_at, other.raw(key))
+
+    def replaced(self, old: str, new: Mapping) -> Mapping:
+        """Return this map, which is no map in braces, with the only entry of ``new`` in the place of the entry ``old``."""
+        found = Mapping(self.at)
+        for key, key_at in self.key_offsets():
+            if key == old:
+                found.merge(new)
+            else:
+                found.put(key, self[key], key_at, self.value_at(key), self.raw(key))
+        found.at = found._marks[0]
+        return found
 
     def key_at(self, key: str) -> int:
         """Return the offset of ``key``. Raises KeyError when it is missing."""
-        return self._marks[2 * self._index(key) + 1]
+        return self._marks[2 * self._index(key)]
 
     def key_offsets(self) -> Iterator[tuple[str, int]]:
         """Yield every key and its offset."""
-        return zip(self, self._marks[1::2], strict=True)
+        return zip(self, self._marks[::2], strict=True)
 
     def value_at(self, key: str) -> int:
         """Return the offset of the value of ``key``. Raises KeyError when it is missing."""
-        return self._marks[2 * self._index(key) + 2]
+        return self._marks[2 * self._index(key) + 1]
 
     def _entries(self) -> Iterable[tuple[str, Any]]:
         return self.items()
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        return marks[::2]
 
     def _index(self, key: str) -> int:
         try:
@@ -116,11 +141,12 @@ class Mapping(_Node[str], dict[str, Any]):
 class Sequence(_Node[int], list[Any]):
     """A YAML list."""
 
-    __slots__ = ("_marks", "_raw")
+    __slots__ = ("_marks", "_raw", "at")
 
     def __init__(self, at: int) -> None:
         super().__init__()
-        self._marks = array("I", (at,))
+        self.at = at
+        self._marks = array("I")
         self._raw: dict[int, str] | None = None
 
     def put(self, value: Any, value_at: int, raw: str | None) -> None:
@@ -132,12 +158,22 @@ class Sequence(_Node[int], list[Any]):
         self.append(value)
         self._marks.append(value_at)
 
+    def replace(self, index: int, value: Any, value_at: int, raw: str | None) -> None:
+        """Put another item in the place of the one at ``index``."""
+        self[index] = value
+        self._marks[index] = value_at
+        raws = {each: text for each, text in self.raws.items() if each != index}
+        self._raw = ({**raws, index: raw} if raw is not None else raws) or None
+
     def value_at(self, index: int) -> int:
         """Return the offset of the item. Raises IndexError when there is none."""
-        return self._marks[index + 1]
+        return self._marks[index]
 
     def _entries(self) -> Iterable[tuple[int, Any]]:
         return enumerate(self)
+
+    def _starts(self, marks: array[int]) -> array[int]:
+        return marks
 
 
 def as_written(node: Any) -> Any:

@@ -89,8 +89,9 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
     """Return the offset of the text before ``colon`` that is too long, or on too many lines, for a key; else None."""
     if "could not find expected ':'" in str(getattr(error, "problem", "")):
-        start = _offset(error, "context_mark")
-        return start if start is not None and colon - start > _LONGEST_KEY else None
+        begun = _offset(error, "context_mark")
+        is_key = begun is not None and (colon - begun > _LONGEST_KEY or text[begun] in "'\"")
+        return begun if is_key else None
     before, last = _tokens_before(text, colon)
     if not isinstance(last, ScalarToken) or isinstance(before, ValueToken):
         return None

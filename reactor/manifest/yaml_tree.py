@@ -74,18 +74,31 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     Adds errors to ``problems``. Parsing continues after a duplicate key, an unknown tag or an undefined alias.
     ``loader`` is a PyYAML loader class; only tests of the slow parser pass another one than `LOADER`.
     """
+    return parsed(problems, loader).root
+
+
+class Parsed(NamedTuple):
+    """The root value of a text. It ``is_separable`` if no value stands in two places of the tree."""
+
+    root: Any
+    is_separable: bool
+
+
+def parsed(problems: Problems, loader: Callable[[str], Any] = LOADER, depth: int = 1) -> Parsed:
+    """Do the same as `parse` for a text whose root is at the ``depth`` of a tree, and say more of the result."""
     text = with_whole_characters(without_yaml11_breaks(problems.source.text))
     parser = loader(text)
     following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)
     try:
-        return _Builder(following, problems).document()
+        builder = _Builder(following, problems)
+        return Parsed(builder.document(depth), builder.is_separable)
     except yaml.YAMLError as error:
         report_syntax(error, problems)
     except _LimitError as error:
         problems.add("R0113", error.message, error.at, error.hint)
     finally:
         parser.dispose()
-    return None
+    return Parsed(None, is_separable=False)
 
 
 def _restored(following: Callable[[], Any]) -> Any:
@@ -108,12 +121,17 @@ class _Builder:
         self._count = 0
         self._expanded = 0
         self._deepest = 0
+        self._has_merges = False
 
-    def document(self) -> Any:
+    @property
+    def is_separable(self) -> bool:
+        return not (self._anchors or self._has_merges)
+
+    def document(self, depth: int) -> Any:
         self._next()
         if self._next().__class__ is StreamEndEvent:
             return None
-        root, _ = self._node(self._next(), 1)
+        root, _ = self._node(self._next(), depth)
         self._next()
         event = self._next()
         at = event.start_mark.index
@@ -235,6 +253,7 @@ class _Builder:
 
     def _merge(self, node: Mapping, merges: list[tuple[int, int, Any]]) -> bool:
         """Merge the maps under ``<<`` into ``node``. The map's own keys have priority, then the first maps."""
+        self._has_merges = True
         (first_at, at, value), *others = merges
         for again_at, _, _ in others:
             self._report_duplicate(_MERGE, again_at, first_at)

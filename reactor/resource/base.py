@@ -161,6 +161,13 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         object.__setattr__(whole, "__dict__", in_order | self.__dict__)
         return whole
 
+    def __copy__(self) -> Self:
+        """Copy the properties and what the manifest knows, not what was derived from the properties or the host."""
+        copied = super().__copy__()
+        for name in copied.__dict__.keys() - type(self).model_fields.keys() - {"declared"}:
+            del copied.__dict__[name]
+        return copied
+
     @cached_property
     def declared(self) -> Declared:
         """What the manifest and the graph know about this resource. Set by `reactor.resource.declared.declare`."""

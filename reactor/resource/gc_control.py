@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+_PIECE = 100
 
 
 @contextmanager
@@ -17,3 +20,9 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def free(items: list[Any]) -> None:
+    """Empty a long list, piece by piece. Freeing everything at once would keep other threads waiting for milliseconds."""
+    while items:
+        del items[-_PIECE:]

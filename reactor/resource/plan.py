@@ -41,6 +41,31 @@ class Action:
     is_proof: bool = field(default=False, compare=False, repr=False)
     reads_back: bool = field(default=False, compare=False, repr=False)
 
+    @classmethod
+    def saying(
+        cls,
+        did: str,
+        run: Callable[[], Awaitable[bool | None]],
+        diff: Callable[[], Awaitable[Diff]] | None = None,
+        predict: Callable[[], Awaitable[str]] | None = None,
+        *,
+        is_proof: bool = False,
+        reads_back: bool = False,
+    ) -> Action:
+        """An action of which a dry run says ``Would have`` and the same words as for a change made."""
+        return cls(f"Would have {did}", did, run, diff, predict, is_proof=is_proof, reads_back=reads_back)
+
+    @classmethod
+    def proven(
+        cls,
+        did: str,
+        run: Callable[[], Awaitable[bool | None]],
+        diff: Callable[[], Awaitable[Diff]] | None = None,
+        predict: Callable[[], Awaitable[str]] | None = None,
+    ) -> Action:
+        """As `saying`, for a change that is there when ``run`` returns."""
+        return cls.saying(did, run, diff, predict, is_proof=True)
+
     async def make(self) -> None:
         """Make the change, and record whether the system confirmed it. Raises what ``run`` raises."""
         if await self.run():

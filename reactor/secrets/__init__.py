@@ -9,5 +9,5 @@ runs commands and queries Vault at an interval. If a source does not answer, its
 - ``files``: opens encrypted files and key files; ``age`` and ``sops`` decrypt them, ``sops_formats`` parses;
 - ``commands``: the output of a command, also of ``systemd-creds``;
 - ``fleet_place``: where a host of a fleet keeps its secrets;
-- ``vault``: the HTTP API of Vault and OpenBao.
+- ``vault``: the HTTP API of Vault and OpenBao; ``vault_login``: the token of a login, and its renewal.
 """

@@ -19,6 +19,7 @@ from reactor.secrets.files import as_text, read_bytes
 if TYPE_CHECKING:
     from reactor.secrets.fleet_place import FleetPlace
     from reactor.secrets.vault import VaultClient
+    from reactor.secrets.vault_login import VaultLogin
 
 RETRY = 15.0
 """Seconds between two attempts to ask a source that did not answer; never more than its own interval."""
@@ -58,6 +59,7 @@ class SecretStore:
         self._asked: dict[tuple[str, Source], _Asked] = {}
         self._load = 0
         self._lock = threading.Lock()
+        self._logins: dict[Any, VaultLogin] = {}
         register_secret([self._environ[name] for name in _OURS if self._environ.get(name)])
 
     def begin_load(self) -> None:
@@ -125,7 +127,8 @@ class SecretStore:
             from reactor.secrets.vault import VaultClient  # noqa: PLC0415 - most runs ask no Vault
 
             if asked.client is None:
-                asked.client = VaultClient(_placed(source.vault, asked.base), self._environ, source.timeout)
+                vault = _placed(source.vault, asked.base)
+                asked.client = VaultClient(vault, self._environ, source.timeout, self._logins)
             value = asked.client.read()
             return value.rstrip("\n") if source.trim and isinstance(value, str) else value
         from reactor.secrets.commands import output_of  # noqa: PLC0415 - most runs ask no command

@@ -79,8 +79,8 @@ class Scripted(Resource[bool], kind="scripted"):
     def plan(self, state: bool, *, refresh: bool) -> Plan:
         """Refresh it, or repair the drift."""
         if refresh and self._script.on_refresh:
-            return (Action("Would have refreshed", "refreshed", self._refresh),)
-        return (Action("Would have repaired", "repaired", self._repair),) if state else ()
+            return (Action.saying("refreshed", self._refresh),)
+        return (Action.saying("repaired", self._repair),) if state else ()
 
     async def verify(self) -> Plan:
         """Observe again, at once and without failing."""

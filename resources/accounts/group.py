@@ -149,4 +149,4 @@ class Group(Resource[GroupLine | None], kind="group"):
 
     def _step(self, words: str, program: str, *options: str) -> Action:
         run = partial(commands.change, program, *options, "--", self.name)
-        return Action(f"Would have {words}", words, run, is_proof=True)
+        return Action.proven(words, run)

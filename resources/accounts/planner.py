@@ -92,7 +92,7 @@ def _repair_primary_group(user: User, state: UserState, account: PasswdLine) -> 
         return (_step(user, words, "usermod", ["--gid", user.name]),)
     words = f"created the missing group {user.name}"
     run = partial(commands.change, "groupadd", "--gid", str(account.gid), "--", user.name)
-    return (Action(f"Would have {words}", words, run, is_proof=True),)
+    return (Action.proven(words, run),)
 
 
 def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
@@ -121,7 +121,7 @@ def _make_home(user: User, state: UserState, account: PasswdLine) -> Plan:
     if not state.lacks_home or is_moved:
         return ()
     words = f"created the home {home}"
-    return (Action(f"Would have {words}", words, partial(create_home, home, user.name), is_proof=True),)
+    return (Action.proven(words, partial(create_home, home, user.name)),)
 
 
 def _change_groups(user: User, state: UserState) -> Plan:
@@ -160,7 +160,7 @@ def _set_password(user: User, state: UserState) -> Plan:
     line = f"{user.name}:{wanted}\n".encode()
     words = "set the password"
     run = partial(commands.change, "chpasswd", "--encrypted", input=line)
-    return (Action(f"Would have {words}", words, run, is_proof=True),)
+    return (Action.proven(words, run),)
 
 
 def _set_ages(user: User, state: UserState) -> Plan:

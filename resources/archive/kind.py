@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field
@@ -225,12 +225,6 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             owned = {"ensure": "present", "owner": self.owner, "group": self.group}
             content = ("unpacked from", self.url)
             yield Claim("path", file, {**owned, "mode": self._single_mode, "content": content})
-
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties needs its own observer."""
-        copied = super().__copy__()
-        copied.__dict__.pop("_observer", None)
-        return copied
 
     @property
     def _created(self) -> str | None:

@@ -155,7 +155,7 @@ class CaCertificate(Resource[StoreState], kind="ca_certificate"):
                 ),
             )
         if state.is_pending or (state.wanted is not None and not state.is_trusted):
-            return (Action("Would have made the store again", "made the store again", self._update),)
+            return (Action.saying("made the store again", self._update),)
         return ()
 
     async def preflight(self, state: StoreState) -> None:  # noqa: ARG002 - it is the same for every state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -215,23 +215,23 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         if self.ensure == "absent":
             if pair.place is Place.NOTHING:
                 return ()
-            return (_step("removed the key and the certificate", partial(remove_all, self.name)),)
+            return (Action.saying("removed the key and the certificate", partial(remove_all, self.name)),)
         if state.fault is not None:
-            return (_step(f"{self._verb}, as {state.fault}", partial(self._renew, state)),)
+            return (Action.saying(f"{self._verb}, as {state.fault}", partial(self._renew, state)),)
         return tuple(self._corrections(state))
 
     def _corrections(self, state: CertificateState) -> Iterator[Action]:
         """The faults around a pair that is as desired."""
         pair = state.pair
         if set(pair.links) != set(pair.files):
-            yield _step("corrected the links to the files", partial(set_links, self.name, pair.files))
+            yield Action.saying("corrected the links to the files", partial(set_links, self.name, pair.files))
         wanted = {name: wanted_attributes(name, state.wanted) for name in pair.files}
         differing = {name: each for name, each in wanted.items() if pair.attributes[name] != each}
         if differing:
             words = f"set owner, group and mode of {', '.join(differing)}"
-            yield _step(words, partial(set_pair_attributes, self.name, pair.generation, differing))
+            yield Action.saying(words, partial(set_pair_attributes, self.name, pair.generation, differing))
         if pair.stale:
-            yield _step(
+            yield Action.saying(
                 "removed what is left of earlier pairs", partial(remove_others, self.name, list(pair.stale))
             )
 
@@ -310,14 +310,3 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     @cached_property
     def _alarm(self) -> WallAlarm:
         return WallAlarm()
-
-    def __copy__(self) -> Self:
-        """Copy the properties only."""
-        copied = super().__copy__()
-        for derived in ("_maker", "_changed_paths", "_alarm"):
-            copied.__dict__.pop(derived, None)
-        return copied
-
-
-def _step(did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {did}", did, run)

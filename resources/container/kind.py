@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -176,26 +176,26 @@ class Container(Resource[ContainerState], kind="container"):
         """Fetch the image, create or replace the container, start or stop it."""
         if self.ensure == "absent":
             is_gone = state.status == "missing" and not state.leftovers
-            return () if is_gone else (_step("removed the container", self._changes.remove),)
+            return () if is_gone else (Action.saying("removed the container", self._changes.remove),)
         plan = []
         is_to_run = self.ensure == "running"
         is_made = state.status == "missing" or state.fault is not None
         if (is_made and self.pull == "always") or not state.has_image:
-            plan.append(_step(f"fetched {self.image}", self._pull))
+            plan.append(Action.saying(f"fetched {self.image}", self._pull))
         if state.status == "missing":
             words = "created and started the container" if is_to_run else "created the container"
-            plan.append(_step(words, partial(self._create, replace=False)))
+            plan.append(Action.saying(words, partial(self._create, replace=False)))
         elif state.fault is not None:
             run = partial(self._create, replace=True)
-            plan.append(_step(f"replaced the container, as {state.fault}", run))
+            plan.append(Action.saying(f"replaced the container, as {state.fault}", run))
         elif is_to_run and state.status != "running":
             is_paused = state.status == "paused"
             words = "resumed the container" if is_paused else "started the container"
-            plan.append(_step(words, self._changes.resume if is_paused else self._changes.start))
+            plan.append(Action.saying(words, self._changes.resume if is_paused else self._changes.start))
         elif not is_to_run and state.status != "stopped":
-            plan.append(_step("stopped the container", self._changes.stop))
+            plan.append(Action.saying("stopped the container", self._changes.stop))
         if not is_made and state.leftovers:
-            plan.append(_step("removed what a killed run left", self._changes.clear))
+            plan.append(Action.saying("removed what a killed run left", self._changes.clear))
         return tuple(plan)
 
     async def preflight(self, state: ContainerState) -> None:
@@ -224,13 +224,6 @@ class Container(Resource[ContainerState], kind="container"):
         if state.status == "missing":
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
         raise ResourceError(f"the container {self.name} could not be brought back", "remove reverse")
-
-    def __copy__(self) -> Self:
-        """Copy the properties only."""
-        copied = super().__copy__()
-        for derived in ("_daemon", "_link", "_changes"):
-            copied.__dict__.pop(derived, None)
-        return copied
 
     def _fault(self, inspected: Mapping[str, Any], image: str | None) -> str | None:
         """The reason why the container must be replaced."""
@@ -294,7 +287,3 @@ class Container(Resource[ContainerState], kind="container"):
     @cached_property
     def _link(self) -> Link:
         return Link()
-
-
-def _step(did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {did}", did, run)

@@ -136,13 +136,13 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
             if not state.exists:
                 return ()
             self._refuse_used(state.containers, "removed")
-            return (_step("removed the network", partial(self._daemon.remove_network, self.name)),)
+            return (Action.saying("removed the network", partial(self._daemon.remove_network, self.name)),)
         if not state.exists:
-            return (_step("created the network", self._create),)
+            return (Action.saying("created the network", self._create),)
         if state.fault is None:
             return ()
         self._refuse_used(state.containers, f"replaced, as {state.fault}")
-        return (_step(f"replaced the network, as {state.fault}", self._replace),)
+        return (Action.saying(f"replaced the network, as {state.fault}", self._replace),)
 
     async def describe(self) -> Mapping[str, Any]:
         """Its driver, its subnets, and whether it is internal."""
@@ -158,13 +158,6 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
         if not state.exists:
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
         raise ResourceError(f"the network {self.name} could not be brought back", "remove reverse")
-
-    def __copy__(self) -> Self:
-        """Copy the properties only."""
-        copied = super().__copy__()
-        for derived in ("_daemon", "_link"):
-            copied.__dict__.pop(derived, None)
-        return copied
 
     def _fault(self, found: Mapping[str, Any]) -> str | None:
         """The reason why the network must be replaced. What is not declared is not compared."""
@@ -222,7 +215,3 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
 
 def _pools(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return (found.get("IPAM") or {}).get("Config") or ()
-
-
-def _step(did: str, run: Any) -> Action:
-    return Action(f"Would have {did}", did, run)

@@ -207,15 +207,17 @@ class Cron(Resource[Found | None], kind="cron"):
         if self.ensure == "absent":
             run = partial(remove_path, self._path, recursive=False)
             diff = partial(content_diff, self._path, None, ())
-            return () if state is None else (_step("removed the job", run, diff),)
+            return () if state is None else (Action.proven("removed the job", run, diff),)
         wanted = Attributes(0, 0, _MODE)
         if state is None or state.data != self._text.encode() or state.path != self._path:
             words = "added the job" if state is None else "changed the job"
             content = Inline(self._text)
             run = partial(write_file, self._path, content, wanted)
-            return (_step(words, run, partial(content_diff, self._path, content, ())),)
+            return (Action.proven(words, run, partial(content_diff, self._path, content, ())),)
         if state.attributes != wanted:
-            return (_step("set owner root and mode 0644", partial(set_attributes, self._path, wanted)),)
+            return (
+                Action.proven("set owner root and mode 0644", partial(set_attributes, self._path, wanted)),
+            )
         return ()
 
     async def preflight(self, state: Found | None) -> None:
@@ -254,11 +256,11 @@ class Cron(Resource[Found | None], kind="cron"):
         steps = []
         if differences := jobs.differences(state.lines if state else [], self._job, is_present=is_present):
             diff = partial(_table_diff, self._path, self._changed)
-            steps.append(_step(differences[0], partial(self._edit, [self]), diff))
+            steps.append(Action.proven(differences[0], partial(self._edit, [self]), diff))
         if state is not None and is_present and state.attributes.mode != _TABLE_MODE:
             wanted = state.attributes._replace(mode=_TABLE_MODE)
             words = f"changed mode of the table from {state.attributes.mode:04o} to {_TABLE_MODE:04o}"
-            steps.append(_step(words, partial(set_attributes, state.path, wanted)))
+            steps.append(Action.proven(words, partial(set_attributes, state.path, wanted)))
         return tuple(steps)
 
     def _is_there(self, state: Found | None) -> bool:
@@ -300,10 +302,6 @@ class Cron(Resource[Found | None], kind="cron"):
     @property
     def _text(self) -> str:
         return jobs.file_of(self._job, self.environment)
-
-
-def _step(words: str, run: Any, diff: Any = None) -> Action:
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)
 
 
 async def _table_diff(path: str, change: shared_lines.Change) -> Diff:

@@ -190,12 +190,12 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         creates on the way to the path would run it again.
         """
         if refresh:
-            return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
+            return (Action.saying("executed via subscribe", self._execute),)
         if (state.ran and self.unconditional) or state.declined or self.refreshonly:
             return ()
         if state.fruitless and self.meta.poll is None:
             return ()
-        return (Action("Would have executed", "executed", self._execute),)
+        return (Action.saying("executed", self._execute),)
 
     async def preflight(self, state: ExecState) -> None:  # noqa: ARG002 - it does not depend on the state
         """Check that the user exists, and that the command can be started in its working directory."""

@@ -304,14 +304,6 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
                 desired["content"] = ("rendered from", self.template, self.data)
         yield Claim("path", self.name, desired)
 
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties needs its own observer."""
-        copied = super().__copy__()
-        copied.__dict__.pop("_observer", None)
-        copied.__dict__.pop("rendered", None)
-        copied.__dict__.pop("changed_paths", None)
-        return copied
-
     @cached_property
     def changed_paths(self) -> ChangedPaths:
         """The paths in the directory that had events, with ``recurse``."""

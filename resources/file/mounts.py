@@ -6,7 +6,12 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from reactor.hostfs import is_mount_point
+
+if TYPE_CHECKING:
+    from reactor.resources.file.state import Desired, FileState
 
 _FSTAB: Final = "/etc/fstab"
 _UNITS: Final = (
@@ -19,6 +24,24 @@ _OF_THE_KERNEL: Final = ("/dev", "/proc", "/run", "/sys")
 """The directories where file systems are mounted before anything is configured."""
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9:_.]")
+COVERED: Final = (
+    "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
+    "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
+)
+
+
+def is_unexpected_mount(desired: Desired, state: FileState, fd: int) -> bool:
+    """Whether the desired directory, open at ``fd`` and found as ``state``, is the root of what is mounted for a time.
+
+    Only asked if its attributes differ: they would be set on the wrong directory.
+    """
+    return (
+        desired.settings.ensure == "directory"
+        and not desired.settings.mounted_root
+        and (state.uid, state.gid, state.mode) != state.wanted
+        and is_mount_point(desired.path, fd)
+        and not is_always_mounted(desired.path, fd)
+    )
 
 
 def is_always_mounted(path: str, fd: int) -> bool:

@@ -7,12 +7,10 @@ import os
 import stat
 import time
 from contextlib import suppress
-from functools import lru_cache
 
 from reactor import Plan, ResourceError, emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
-    SHORT,
     Attributes,
     Content,
     FileType,
@@ -25,6 +23,7 @@ from reactor.hostfs import (
     at_hand,
     find_stale_temporaries,
     is_mount_point,
+    is_short,
     known_listing,
     listing_of,
     open_directory,
@@ -34,18 +33,14 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
-from reactor.resources.file.mounts import is_always_mounted
+from reactor.resources.file.mounts import COVERED, is_unexpected_mount
 from reactor.resources.file.planner import plan_file
-from reactor.resources.file.state import Desired, FileState
+from reactor.resources.file.state import Desired, FileState, correct_state
 
 _SPECIAL_BITS = 0o7000
 _FILE = FileType.FILE  # looking an enum member up takes a tenth of the time of an lstat
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-_COVERED = (
-    "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
-    "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
-)
-_OPEN = os.O_NONBLOCK  # and to read, which is no flag
+_OPEN = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC  # and to read, which is no flag
 
 
 class Observer:
@@ -74,7 +69,7 @@ class Observer:
         self._has_fixed_ids = False
         self._is_likely_file = False
         self._is_reported = False
-        self._correct = _correct_state(*NOTHING_WANTED)
+        self._correct = correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be read."""
@@ -83,7 +78,8 @@ class Observer:
             await self._look_up_ids()
         wanted = self._correct.wanted
         is_likely_file, self._is_likely_file = self._is_likely_file, False
-        if self._stale_temporaries != ():  # once there are none, only another killed run can leave some
+        is_first = self._stale_temporaries != ()
+        if is_first:  # once there are none, only another killed run can leave some
             directory, _, base = desired.path.rpartition("/")
             listing = known_listing(directory) or await listing_of(directory or "/")
             self._stale_temporaries = (
@@ -94,15 +90,16 @@ class Observer:
             content = desired.content if desired.settings.ensure == "present" else None
             if is_likely_file and content is not None and (state := self._compare_likely(content, wanted)):
                 return state
+            is_drift = not is_first and self._stamp is None  # most likely: something has asked for this look
+            if is_drift and (state := self._compare_through_directory(content, wanted)):
+                return state
             # By path, which may lead anywhere: the stat only shows that nothing has changed, or how to open the file.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
                 return self._correct
-            if content is not None and stat.S_ISREG(seen.st_mode):
-                if isinstance(content, Inline) and (state := self._compare_size(content, seen, wanted)):
-                    return state
-                return self._compare_now(content, wanted) or await self._compare(content, wanted)
-            return self._read_state(wanted)
+            if content is None or not stat.S_ISREG(seen.st_mode):
+                return self._read_state(wanted)
+            return self._compare_now(content, wanted, seen.st_size) or await self._compare(content, wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return self._absent(wanted)
@@ -113,7 +110,7 @@ class Observer:
         owner, group = self.desired.settings.owner, self.desired.settings.group
         ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
         if ids is not self._ids:
-            self._ids, self._correct = ids, _correct_state(*ids, self.desired.settings.mode)
+            self._ids, self._correct = ids, correct_state(*ids, self.desired.settings.mode)
             self._has_fixed_ids = accounts.are_fixed(owner, group)
 
     def expect_file(self) -> None:
@@ -186,48 +183,51 @@ class Observer:
         desired = self.desired
         if desired.settings.is_covered:
             return is_mount_point(desired.path, fd)
-        is_covered = (
-            desired.settings.ensure == "directory"
-            and not desired.settings.mounted_root
-            and (state.uid, state.gid, state.mode) != state.wanted
-            and is_mount_point(desired.path, fd)
-            and not is_always_mounted(desired.path, fd)
-        )
+        is_covered = is_unexpected_mount(desired, state, fd)
         if is_covered and not self._is_reported:
-            emit_note(_COVERED)
+            emit_note(COVERED)
         self._is_reported = is_covered
         return is_covered
 
-    def _compare_size(self, content: Inline, seen: os.stat_result, wanted: Attributes) -> FileState | None:
-        """The state of a short regular file whose size shows that it differs; None if it must be opened.
+    def _compare_through_directory(self, content: Content | None, wanted: Attributes) -> FileState | None:
+        """The state of a regular file, found through its directory, which stays open for the repair.
 
-        It leaves the directory open for the repair. ``seen`` is a stat by path, which may lead anywhere.
+        None if there is anything else, or the comparison could block: a closer look meets and reports it.
         """
-        size = content.size
-        if seen.st_size in (size, 0) or seen.st_size > SHORT:
+        if not isinstance(content, Inline):
             return None
-        parent = Parent(self.desired.path)
+        parent, now = Parent(self.desired.path), time.time_ns()
         try:
             directory, base = parent.hold()
             found = os.stat(base, dir_fd=directory, follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            if found.st_size != content.size and is_short(found) and _is_readable(found):
+                return self._state(
+                    _FILE, found, wanted, same_content=False, short=ShortFile(parent, found.st_dev)
+                )
+            return self._compare_open(os.open(base, _OPEN, dir_fd=directory), content, wanted, now, parent)
         except (OSError, ResourceError):
-            return None  # whatever is wrong, a closer look meets and reports it
-        user = os.geteuid()
-        is_readable = user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR)
-        is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_readable
-        if not is_plain or found.st_size == size or found.st_size > SHORT:
             return None
-        return self._state(_FILE, found, wanted, same_content=False, short=ShortFile(parent, found.st_dev))
 
-    def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
-        """The state of a regular file, compared with ``content``; None if the comparison could block."""
+    def _compare_now(self, content: Content, wanted: Attributes, size: int | None = None) -> FileState | None:
+        """The state of a regular file, seen with ``size``, compared with ``content``; None if that could block."""
         if not isinstance(content, Inline):
             return None
+        is_drift = size is not None and size != content.size
+        if is_drift and (state := self._compare_through_directory(content, wanted)):
+            return state
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
         except PermissionError:
             return self._unreadable(wanted)
+        return self._compare_open(fd, content, wanted, now)
+
+    def _compare_open(
+        self, fd: int, content: Inline, wanted: Attributes, now: int, parent: Parent | None = None
+    ) -> FileState | None:
+        """As `_compare_now`, of the file that was opened at ``fd`` after ``now``; closes it unless the repair needs it."""
         opened = None
         try:
             found = os.fstat(fd)
@@ -240,8 +240,8 @@ class Observer:
                 os.close(fd)
         if same is None:
             return None
-        is_short = is_file and not same and found.st_nlink == 1 and found.st_size <= SHORT
-        short = ShortFile(Parent(self.desired.path), found.st_dev) if is_short else None
+        is_kept = is_file and not same and is_short(found)
+        short = ShortFile(parent or Parent(self.desired.path), found.st_dev) if is_kept else None
         return self._compared(found, wanted, now, same=same, short=short, opened=opened)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
@@ -334,10 +334,9 @@ class Observer:
         )
 
 
-@lru_cache(maxsize=1024)
-def _correct_state(uid: int, gid: int, mode: int) -> FileState:
-    """The state of every file that is as desired and has these attributes. Most files share one object."""
-    return FileState(_FILE, mode, uid, gid, Attributes(uid, gid, mode), same_content=True)
+def _is_readable(found: os.stat_result) -> bool:
+    user = os.geteuid()
+    return user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR != 0)
 
 
 def _occupied(handle: int) -> bool:

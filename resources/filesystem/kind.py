@@ -125,9 +125,10 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
 
         Provides: The device or file, with its file system: a mount of it goes after this.
 
-        Depends on: The directory of the file.
+        Depends on: The device, if another resource makes it, such as a logical volume; the directory of the file.
         """
-        return Relations(provides=(self.name,), depends_on=(os.path.dirname(self.name),))
+        path = (self.name,)
+        return Relations(provides=path, depends_on=(*path, os.path.dirname(self.name)), edits=path)
 
     def claims(self) -> Iterable[Claim]:
         """The device."""
@@ -154,20 +155,20 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         content = state.content
         if content is None:
             if state.size is None and self.size is not None:
-                return (_step(f"created the file with {self.fstype}", self._create),)
-            return (_step(f"made {self.fstype}", self._make),)
+                return (Action.saying(f"created the file with {self.fstype}", self._create),)
+            return (Action.saying(f"made {self.fstype}", self._make),)
         if content.fstype != self.fstype:
             if not self.force:
                 hint = f"use another device, empty it (wipefs --all {self.name}), or write force: true to destroy that"
                 raise ResourceError(f"{self.name} is not blank: it holds {content.words}", hint)
-            return (_step(f"made {self.fstype} in place of {content.words}", self._make),)
+            return (Action.saying(f"made {self.fstype} in place of {content.words}", self._make),)
         if self.uuid is not None and self.uuid.lower() != content.uuid.lower():
             words = f"the file system on {self.name} has the UUID {content.uuid}"
             raise ResourceError(words, "write that as uuid: it is set only when a file system is made")
         steps = []
         if self.label is not None and self.label != content.label:
             was = f" in place of {content.label!r}" if content.label else ""
-            steps.append(_step(f"set the label {self.label!r}{was}", self._relabel))
+            steps.append(Action.saying(f"set the label {self.label!r}{was}", self._relabel))
         if state.can_grow:
             would = "Would have grown it to the size of its device"
             steps.append(Action(would, "grew it to the size of its device", self._grow))
@@ -272,7 +273,3 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
     @property
     def _arguments(self) -> tuple[str, ...]:
         return arguments(self.fstype, self.label, self.uuid, self.options)
-
-
-def _step(words: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {words}", words, run)

@@ -83,10 +83,10 @@ def steps(table: str, now: BootFiles, then: BootFiles) -> Iterator[Action]:
             continue
         if new is None:
             words, run = f"removed {path}", partial(remove_path, path, recursive=False)
-            yield Action(f"Would have {words}", words, run, is_proof=True)
+            yield Action.proven(words, run)
         elif path == where.link:
             words = f"enabled {os.path.basename(path)}"
-            yield Action(f"Would have {words}", words, partial(_enable, path, new), is_proof=True)
+            yield Action.proven(words, partial(_enable, path, new))
         else:
             diff = partial(textfile.diff, path, partial(_whole, new))
             run_write = partial(textfile.replace, path, new)

@@ -160,17 +160,17 @@ class Firewall(Resource[FirewallState], kind="firewall"):
             if state.form is not None:
                 words = f"removed the table inet {self.table}"
                 diff = partial(self._diff, "")
-                steps.append(Action(f"Would have {words}", words, self._remove, diff, is_proof=True))
+                steps.append(Action.proven(words, self._remove, diff))
         elif self.confirm is not None and state.trial == "refused" and not state.is_confirmed:
             raise trial.refusal(self._own_trial, self.confirm)
         elif not state.is_right:
             words = f"{'made' if state.form is None else 'replaced'} the table inet {self.table}"
             needs_proof = self.confirm is not None and not state.is_confirmed
             run, diff = partial(self._apply, needs_proof), partial(self._diff, nft.text_of(self._lines))
-            steps.append(Action(f"Would have {words}", words, run, diff, is_proof=True))
+            steps.append(Action.proven(words, run, diff))
         elif state.trial == "pending":
             words = "confirmed the rules"
-            steps.append(Action(f"Would have {words}", words, self._go_on, is_proof=True))
+            steps.append(Action.proven(words, self._go_on))
         steps += boot.steps(self.table, state.files, boot.without_systemd(self._then))
         return tuple(steps)
 

@@ -195,13 +195,6 @@ class Git(Resource[GitState], kind="git"):
             raise ResourceError(f"{self.name} has no remote origin, or no commit", "remove reverse")
         return type(self)(name=self.name, url=state.origin, revision=state.head, user=self.user, key=self.key)
 
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties needs its own observer."""
-        copied = super().__copy__()
-        for derived in ("_desired", "_observer", "_checkout"):
-            copied.__dict__.pop(derived, None)
-        return copied
-
     @cached_property
     def _desired(self) -> Desired:
         url, credentials = self.url or "", None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
@@ -35,30 +35,30 @@ def _absent(desired: Desired, state: GitState, checkout: Checkout) -> Plan:
     if state.found is Found.CHECKOUT and not desired.force:
         names = (*state.changed, *state.untracked)
         _refuse_loss(desired.path, names, has_local_commits=state.has_local_commits)
-    return (_step("removed the checkout", checkout.remove),)
+    return (Action.saying("removed the checkout", checkout.remove),)
 
 
 def _clone(desired: Desired, state: GitState, checkout: Checkout) -> Action:
     tip = state.tip or Tip("")
-    return _step(f"cloned {desired.url} at {_words(tip)}", partial(checkout.clone, tip))
+    return Action.saying(f"cloned {desired.url} at {_words(tip)}", partial(checkout.clone, tip))
 
 
 def _steps(desired: Desired, state: GitState, checkout: Checkout) -> list[Action]:
     tip = state.tip or Tip("")
     steps = []
     if state.origin != desired.url:
-        steps.append(_step(f"set the remote origin to {desired.url}", checkout.set_origin))
+        steps.append(Action.saying(f"set the remote origin to {desired.url}", checkout.set_origin))
     is_dirty = bool(state.changed or state.has_local_commits)
     if not state.is_at_tip or state.interrupted:
         words = f"checked out {_words(tip)}" + _from(state, tip) + _discarded(state)
         run = partial(checkout.move, tip, is_dirty=is_dirty, is_interrupted=state.interrupted)
-        steps.append(_step(words, run))
+        steps.append(Action.saying(words, run))
     elif state.changed:
-        steps.append(_step(_discarded(state)[2:], partial(checkout.reset, tip)))
+        steps.append(Action.saying(_discarded(state)[2:], partial(checkout.reset, tip)))
     elif state.deleted:
-        steps.append(_step(f"restored {_listed(state.deleted)}", checkout.restore))
+        steps.append(Action.saying(f"restored {_listed(state.deleted)}", checkout.restore))
     if state.modules_differ:
-        steps.append(_step("checked out the submodules", checkout.update_modules))
+        steps.append(Action.saying("checked out the submodules", checkout.update_modules))
     return steps
 
 
@@ -92,7 +92,3 @@ def _refuse_loss(path: str, names: Sequence[str], *, has_local_commits: bool) ->
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
-
-
-def _step(did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {did}", did, run)

@@ -137,7 +137,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
             plan.append(_set("host name", state.static, self._wanted, HOSTNAME, change))
         if state.running != self._wanted:
             words = f"set the running host name to {self._wanted}, from {state.running}"
-            plan.append(Action(f"Would have {words}", words, self._set_running, is_proof=True))
+            plan.append(Action.proven(words, self._set_running))
         if self.pretty is not None and state.pretty != self.pretty:
             change = partial(with_pretty_name, name=self.pretty)
             plan.append(_set("pretty host name", state.pretty, self.pretty, MACHINE_INFO, change))

@@ -130,13 +130,13 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
         if state.settings != self._settings_text:
             plan.append(self._write(self._settings_file, self._settings_text))
         if self.ensure == "present" and not state.is_there:
-            plan.append(Action("Would have loaded it", "loaded it", self._load))
+            plan.append(Action.saying("loaded it", self._load))
         if self.ensure == "absent" and state.is_builtin:
             words = f"{self.name} is built into the kernel, and can't be removed"
             raise ResourceError(words, "remove it from the manifest, or use another kernel")
         if self.ensure == "absent" and state.loaded is not None:
             run_it = self._unload
-            plan.append(Action("Would have removed it from the kernel", "removed it from the kernel", run_it))
+            plan.append(Action.saying("removed it from the kernel", run_it))
         if state.at_boot != self._boot_text:
             plan.append(self._write(self._boot_file, self._boot_text))
         return tuple(plan)
@@ -211,7 +211,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
     def _write(self, path: str, text: str | None) -> Action:
         if text is None:
             run_it = partial(remove_path, path, recursive=False)
-            return Action(f"Would have removed {path}", f"removed {path}", run_it, is_proof=True)
+            return Action.proven(f"removed {path}", run_it)
         return Action(
             would=f"Would have written {path}",
             did=f"wrote {path}",

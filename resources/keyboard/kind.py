@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
@@ -87,12 +87,8 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
 
     async def observe(self) -> KeyboardState:
         """The variables that differ. Raises ResourceError when a file can't be read."""
-        is_debian = os.path.exists(_DEBIAN)  # noqa: ASYNC240 - a local file
         wrong = {}
-        for path, wanted, is_needed in (
-            (DEFAULT, self._of_x, is_debian),
-            (VCONSOLE, {"KEYMAP": self.keymap or self._layout.partition(",")[0]}, not is_debian),
-        ):
+        for path, wanted, is_needed in self._files():
             text = textfile.read(path)
             if text is None and not is_needed:
                 continue
@@ -109,13 +105,22 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
             words = f"set {settings} in {path}"
             change = partial(with_values, wanted=wanted)
             run, diff = partial(textfile.edit, path, change), partial(textfile.diff, path, change)
-            steps.append(Action(f"Would have {words}", words, run, diff, is_proof=True))
+            steps.append(Action.proven(words, run, diff))
         return tuple(steps)
 
     async def preflight(self, state: KeyboardState) -> None:
         """Check that the files can be written."""
         for path in state.wrong:
             textfile.refuse_unwritable(path)
+
+    def _files(self) -> Iterator[tuple[str, Mapping[str, str], bool]]:
+        """Each file, what it must hold, and whether it must be there."""
+        is_debian = os.path.exists(_DEBIAN)
+        yield DEFAULT, self._of_x, is_debian
+        if os.path.realpath(VCONSOLE) != os.path.realpath(
+            DEFAULT
+        ):  # on Debian 13, the one is a link to the other
+            yield VCONSOLE, {"KEYMAP": self.keymap or self._layout.partition(",")[0]}, not is_debian
 
     @property
     def _layout(self) -> str:

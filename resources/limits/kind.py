@@ -147,15 +147,15 @@ class Limits(Resource[Found | None], kind="limits"):
         if self.ensure == "absent":
             run = partial(remove_path, self._path, recursive=False)
             diff = partial(content_diff, self._path, None, ())
-            return () if state is None else (_step("removed the limits", run, diff),)
+            return () if state is None else (Action.proven("removed the limits", run, diff),)
         content = Inline(self._text)
         if state is None or state.data != self._text.encode() or state.path != self._path:
             words = "created the limits" if state is None else "changed the limits"
             run = partial(write_file, self._path, content, _WANTED)
-            return (_step(words, run, partial(content_diff, self._path, content, ())),)
+            return (Action.proven(words, run, partial(content_diff, self._path, content, ())),)
         if state.attributes != _WANTED:
             run = partial(set_attributes, self._path, _WANTED)
-            return (_step("set owner root and mode 0644", run),)
+            return (Action.proven("set owner root and mode 0644", run),)
         return ()
 
     async def preflight(self, state: Found | None) -> None:
@@ -226,7 +226,3 @@ def _faults_of(item: str, limit: Any) -> Iterator[PropertyProblem]:
         yield PropertyProblem(
             (item,), f"the soft limit {soft} is above the hard one, {hard}", "correct one of them"
         )
-
-
-def _step(words: str, run: Any, diff: Any = None) -> Action:
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)

@@ -157,7 +157,7 @@ class Locale(Resource[LocaleState], kind="locale"):
         if state.installed is not present:
             words = f"{'made' if present else 'removed'} the locale {self.name}"
             run = partial(generated.make if present else generated.remove, self.name)
-            steps.append(Action(f"Would have {words}", words, run, reads_back=True))
+            steps.append(Action.saying(words, run, reads_back=True))
         if state.wrong:
             settings = ", ".join(f"{name} to {value}" for name, value in state.wrong.items())
             path = _default_file()
@@ -195,7 +195,7 @@ def _edit(
     words: str, path: str, change: textfile.Change, run: Callable[[], Awaitable[None]] | None = None
 ) -> Action:
     run, diff = run or partial(textfile.edit, path, change), partial(textfile.diff, path, change)
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)
+    return Action.proven(words, run, diff)
 
 
 def _default_file() -> str:

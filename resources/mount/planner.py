@@ -69,9 +69,9 @@ def _step(
     words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
 ) -> Action:
     """An action that the next observation verifies: the kernel may ignore options, the mount point may have moved."""
-    return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
+    return Action.saying(words, run, is_proof=is_proof, reads_back=reads_back)
 
 
 def _edit(words: str, change: textfile.Change) -> Action:
     run, diff = partial(system.change_table, change), partial(textfile.diff, FSTAB, change)
-    return Action(f"Would have {words}", words, run, diff, system.predict_change, is_proof=True)
+    return Action.proven(words, run, diff, system.predict_change)

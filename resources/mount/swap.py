@@ -87,7 +87,7 @@ def _check_device(path: str) -> None:
 
 
 def _step(words: str, run: partial[None]) -> Action:
-    return Action(f"Would have {words}", words, partial(in_thread, run), is_proof=True)
+    return Action.proven(words, partial(in_thread, run))
 
 
 def _turn_on_again(path: str, options: tuple[str, ...]) -> None:

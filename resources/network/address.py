@@ -224,14 +224,12 @@ class Address(Resource[AddressState], kind="address"):
     def _addition(self, wrong: Sequence[FoundAddress]) -> Action:
         words = f"{self._wanted} to {self.link}"
         former = wrong[0] if wrong else None
-        return Action(
-            f"Would have added {words}", f"added {words}", partial(self._add, former), is_proof=True
-        )
+        return Action.proven(f"added {words}", partial(self._add, former))
 
     def _replacement(self, wrong: Sequence[FoundAddress]) -> Action:
         lengths = " and ".join(f"/{found.prefix_length}" for found in wrong)
         words = f"changed the prefix length of {self._wanted.ip} on {self.link} from {lengths} to /{self._wanted.network.prefixlen}"
-        return Action(f"Would have {words}", words, partial(self._replace, wrong), is_proof=True)
+        return Action.proven(words, partial(self._replace, wrong))
 
     def _removal(self, found: FoundAddress, state: AddressState, *, is_last: bool) -> Action:
         words = f"removed {self._wanted.ip}/{found.prefix_length} from {self.link}"
@@ -240,7 +238,7 @@ class Address(Resource[AddressState], kind="address"):
             words += f", which keeps {listed(beside)} of its network"
         if is_last:
             words += str(state.losses)
-        return Action(f"Would have {words}", words, partial(self._remove, found), is_proof=True)
+        return Action.proven(words, partial(self._remove, found))
 
     async def _add(self, former: FoundAddress | None) -> None:
         with RtnetlinkSocket(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):

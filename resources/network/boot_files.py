@@ -89,7 +89,7 @@ def steps(files: Iterable[FoundFile]) -> Iterator[Action]:
         if wanted.text is None:
             if found.text is not None or (found.base is not None and not found.has_others):
                 words = f"removed {wanted.path}"
-                yield Action(f"Would have {words}", words, partial(_remove, wanted), is_proof=True)
+                yield Action.proven(words, partial(_remove, wanted))
         elif found.text != wanted.text:
             yield _writing(wanted.path, wanted.text, partial(_write, wanted))
         elif wanted.base is not None and found.base != wanted.base.text:

@@ -64,15 +64,15 @@ def _creation(wanted: LinkProperties) -> Action:
     if wanted.type is None:
         # In noop, another resource would have created it; otherwise this fails with a clear error.
         run = partial(configure, wanted, MANAGED)
-        return Action("Would have set up the link", "set up the link", run, is_proof=True)
+        return Action.proven("set up the link", run)
     what = f"the {wanted.type} {wanted.interface}"
-    return Action(f"Would have created {what}", f"created {what}", partial(create, wanted), is_proof=True)
+    return Action.proven(f"created {what}", partial(create, wanted))
 
 
 def _removal(wanted: LinkProperties, state: LinkState) -> Action:
     _refuse_to_cut_off(wanted, state, f"remove {wanted.interface}")
     words = f"removed the link{state.losses}"
-    return Action(f"Would have {words}", words, partial(delete, wanted), is_proof=True)
+    return Action.proven(words, partial(delete, wanted))
 
 
 def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
@@ -99,14 +99,14 @@ def _replacement(wanted: LinkProperties, state: LinkState, differences: list[str
         hint = f"remove it first: ip link delete {wanted.interface}; or set force: true to replace it"
         raise ResourceError(f"there is {what}, which can't be changed", hint)
     words = f"removed {what}{state.losses}"
-    return (Action(f"Would have {words}", words, partial(delete, wanted), is_proof=True), _creation(wanted))
+    return (Action.proven(words, partial(delete, wanted)), _creation(wanted))
 
 
 def _change(wanted: LinkProperties, state: LinkState, names: list[str]) -> Action:
     changes = [f"{name} from {getattr(state, name) or 'none'} to {getattr(wanted, name)}" for name in names]
     run = partial(configure, wanted, names, goes_down_first=_goes_down_first(state, names))
     words = f"changed {', '.join(changes)}{state.losses}"
-    return Action(f"Would have {words}", words, run, reads_back=True)
+    return Action.saying(words, run, reads_back=True)
 
 
 def _refuse_to_cut_off(wanted: LinkProperties, state: LinkState, what: str) -> None:

@@ -203,12 +203,12 @@ class Route(Resource[RouteState], kind="route"):
             return tuple(self._removal(found) for found in state.found)
         if not state.found:
             words = f"the route {self._way}"
-            return (Action(f"Would have added {words}", f"added {words}", self._put, is_proof=True),)
+            return (Action.proven(f"added {words}", self._put),)
         if len(state.found) == 1 and state.found[0].leads(self._way):
             return ()
         words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
         run = partial(self._put, state.found)
-        return (Action(f"Would have changed {words}", f"changed {words}", run, is_proof=True),)
+        return (Action.proven(f"changed {words}", run),)
 
     async def preflight(self, state: RouteState) -> None:
         """Check that the gateway can be reached, and that the file can be written."""
@@ -224,7 +224,7 @@ class Route(Resource[RouteState], kind="route"):
 
     def _removal(self, found: FoundRoute) -> Action:
         words = f"removed the route {found}"
-        return Action(f"Would have {words}", words, partial(self._remove, found), is_proof=True)
+        return Action.proven(words, partial(self._remove, found))
 
     @cached_property
     def _network(self) -> IPNetwork:

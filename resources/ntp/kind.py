@@ -116,7 +116,7 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
         if text is None:
             words = f"removed {path}"
             run = partial(remove_path, path, recursive=False)
-            return (Action(f"Would have {words}", words, run, is_proof=True),)
+            return (Action.proven(words, run),)
         if not state.is_read:
             directory = os.path.dirname(CHRONY)
             hint = "install the package chrony, or require the resource that does"

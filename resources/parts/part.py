@@ -66,6 +66,7 @@ class PartState(NamedTuple):
 
 
 _AS_DESIRED = PartState(True)
+_UNKNOWN: tuple[object, PartState] = (None, _AS_DESIRED)
 
 
 class Part(Resource[PartState]):
@@ -187,7 +188,7 @@ class Part(Resource[PartState]):
             return ()
         run = partial(self._apply_alone)
         diff = partial(self._diff, state.found)
-        return (Action(f"Would have {state.change}", state.change, run, diff, is_proof=True),)
+        return (Action.proven(state.change, run, diff),)
 
     async def preflight(self, state: PartState) -> None:
         """Check that the validator can be started, and that the directory is writable."""
@@ -198,12 +199,6 @@ class Part(Resource[PartState]):
             refuse_read_only(directory)
         if not state.exists and self.create:
             await self._attributes()
-
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties has another state."""
-        copied = super().__copy__()
-        copied.__dict__.pop("_known", None)
-        return copied
 
     def group_key(self) -> Hashable:
         """The file: everything that changes in it is written at once."""
@@ -224,11 +219,10 @@ class Part(Resource[PartState]):
             return False
         document, token = found.document, found.document.token
         for each in members:
-            known = each.__dict__
-            if "_known" not in known or known["_known"][0] is not token:
+            if each.__dict__.get("_known", _UNKNOWN)[0] is not token:
                 if each.change(document) is not None:
                     return False
-                known["_known"] = (token, _AS_DESIRED)
+                each.__dict__["_known"] = (token, _AS_DESIRED)
         return True
 
     @classmethod

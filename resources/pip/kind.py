@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -163,22 +163,26 @@ class Pip(Resource[PipState], kind="pip"):
             raise ResourceError(words, "choose another path, or move away what is there")
         if self.ensure == "absent":
             return (
-                () if found is Found.NOTHING else (_step("removed the environment", self._installer.remove),)
+                ()
+                if found is Found.NOTHING
+                else (Action.saying("removed the environment", self._installer.remove),)
             )
         plan = []
         if found in _MAKES:
-            plan.append(_step(_MAKES[found], partial(self._installer.make, found)))
+            plan.append(Action.saying(_MAKES[found], partial(self._installer.make, found)))
         specs, file = self._missing(state)
         if specs or file is not None:
             words = " and ".join(
                 [*([", ".join(specs)] if specs else []), *([f"the requirements of {file}"] if file else [])]
             )
             digest = state.listed.digest if state.listed is not None and file is not None else None
-            plan.append(_step(f"installed {words}", partial(self._installer.install, specs, file, digest)))
+            plan.append(
+                Action.saying(f"installed {words}", partial(self._installer.install, specs, file, digest))
+            )
         unwanted = [name_of(spec) for spec in self.unwanted if name_of(spec) in state.environment.installed]
         if unwanted and found is Found.ENVIRONMENT:
             words = f"removed {', '.join(unwanted)}"
-            plan.append(_step(words, partial(self._installer.uninstall, unwanted)))
+            plan.append(Action.saying(words, partial(self._installer.uninstall, unwanted)))
         return tuple(plan)
 
     async def preflight(self, state: PipState) -> None:
@@ -212,13 +216,6 @@ class Pip(Resource[PipState], kind="pip"):
         if state.environment.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
         raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
-
-    def __copy__(self) -> Self:
-        """Copy the properties only."""
-        copied = super().__copy__()
-        for derived in ("_installer", "_changed_paths"):
-            copied.__dict__.pop(derived, None)
-        return copied
 
     def _missing(self, state: PipState) -> tuple[list[str], str | None]:
         """The packages to install, and the file of requirements if it must be installed."""
@@ -258,7 +255,3 @@ class Pip(Resource[PipState], kind="pip"):
         if self.no_index:
             settings["PIP_NO_INDEX"] = "1"
         return Installer(self.name, self.python, self.user, settings, self.timeout)
-
-
-def _step(did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {did}", did, run)

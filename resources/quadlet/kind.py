@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 
 from reactor import (
     AbsolutePath,
+    Action,
     Claim,
     Duration,
     Flag,
@@ -44,11 +45,11 @@ from reactor.resources.container.property_types import (
     port_claims,
     volume_problems,
 )
+from reactor.resources.process import perform
 from reactor.resources.quadlet import generator
 from reactor.resources.quadlet.container_text import Wanted, container_text
 from reactor.resources.service import Service, own_unit_files
 from reactor.resources.service.kind import ALLOWED, name_problem
-from reactor.resources.service.own_unit_files import step
 from reactor.resources.service.state import UnitState
 from reactor.resources.service.systemd import Job
 from reactor.resources.shared_lines import Found
@@ -190,7 +191,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
         """The file first, then the unit; for absent, the other way round."""
         if self.ensure == "absent":
             stop = self._unit.plan(state.unit, refresh=False) if state.unit.is_there else ()
-            remove = (step(f"removed {self._path}", self._remove),) if state.file is not None else ()
+            remove = (Action.proven(f"removed {self._path}", self._remove),) if state.file is not None else ()
             return (*stop, *remove)
         files = tuple(own_unit_files.steps_of(self._path, self._text, state.file, self._store))
         is_written = state.file is not None and state.file.data == self._text.encode()
@@ -200,7 +201,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             words = "stopped the container" if state.unit.is_up else "had systemd read it"
         else:
             words = "restarted the container" if state.unit.is_up else "started the container"
-        return (*files, step(words, self._activate))
+        return (*files, Action.proven(words, self._activate))
 
     async def preflight(self, state: QuadletState) -> None:
         """Ask podman whether it understands the file, and whether the file can be written and its mounts are there."""
@@ -260,6 +261,8 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             hint = f"see why: {generator.find()} --dryrun, and journalctl -b -t quadlet-generator"
             raise ResourceError(f"podman made no unit of {self._path}", hint)
         if self.ensure == "running":
+            if found.active == "failed":  # starts of the former file don't count against this one
+                await perform("systemctl", "reset-failed", self._unit.unit)
             await self._run(Job.RESTART if found.is_up else Job.START)
         elif found.is_up:
             await self._run(Job.STOP)

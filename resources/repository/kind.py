@@ -151,9 +151,9 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         if self.ensure == "absent":
             key = "" if state.key is None else f" and its key {self._files[1]}"
             words = f"removed the repository{key}"
-            return (Action(f"Would have {words}", words, self._remove, is_proof=True),)
+            return (Action.proven(words, self._remove),)
         what = "added the repository" if state.text is None else "changed the repository"
-        return (Action(f"Would have {what}", what, self._add, self._diff, is_proof=True), *modes)
+        return (Action.proven(what, self._add, self._diff), *modes)
 
     async def reversal(self, state: RepositoryState) -> Self:
         """No repository, if there was none.
@@ -243,7 +243,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
     def _set_mode(self, path: str, mode: int) -> Action:
         words = f"changed mode of {path} from {mode:04o} to {MODE:04o}"
         run = partial(in_thread, textfile.set_mode, path, MODE)
-        return Action(f"Would have {words}", words, run, is_proof=True)
+        return Action.proven(words, run)
 
     async def _try(self, key: str | None) -> None:
         """Fetch the package lists with copies of both files.

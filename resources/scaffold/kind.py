@@ -215,13 +215,6 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
             {"ensure": "directory" if self.ensure == "present" else "absent", "source": self.source},
         )
 
-    def __copy__(self) -> Self:
-        """Copy the properties only: a copy with other properties needs its own renderer and target."""
-        copied = super().__copy__()
-        for derived in ("_changed_paths", "_renderer", "_target", "_builder"):
-            copied.__dict__.pop(derived, None)
-        return copied
-
     @cached_property
     def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()

@@ -39,7 +39,7 @@ def plan_scaffold(
         words = ", ".join([*done, *_describe_stale(state.stale_temporaries)])
         if not words:
             return ()
-        return (Action(f"Would have {words}", words, partial(actions.clear, state), is_proof=True),)
+        return (Action.proven(words, partial(actions.clear, state)),)
     files = len(state.changed) + (len(state.purged) if purge else 0)
     done = []
     if files:
@@ -51,8 +51,7 @@ def plan_scaffold(
     if not words:
         return ()
     return (
-        Action(
-            f"Would have {words}",
+        Action.saying(
             words,
             partial(actions.build, state, purge=purge),
             partial(actions.diff, state, purge=purge),

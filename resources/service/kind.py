@@ -258,7 +258,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         words = done(desired, step, state)
         # systemd may change no link at all, and reports the links that it changed.
         is_change = isinstance(step, FileChange)
-        return Action(f"Would have {words}", words, run, is_proof=not is_change, reads_back=is_change)
+        return Action.saying(words, run, is_proof=not is_change, reads_back=is_change)
 
     async def _do(self, step: Step, systemd: Systemd) -> bool:
         if isinstance(step, FileChange):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
-from reactor import Action, Diff, ResourceError
+from reactor import Action, ResourceError
 from reactor.hostfs import Attributes, Inline, content_diff, set_attributes
 from reactor.resources.process import perform
 from reactor.resources.service.kind import Service
@@ -17,13 +17,6 @@ from reactor.watchers.dbus import Scope
 
 ATTRIBUTES = Attributes(0, 0, 0o644)
 """The owner, group and mode of a unit file."""
-
-
-def step(
-    words: str, run: Callable[[], Awaitable[bool | None]], diff: Callable[[], Awaitable[Diff]] | None = None
-) -> Action:
-    """An action whose success proves what it did."""
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)
 
 
 def refuse_foreign(unit: str, own_directory: str | None = None) -> None:
@@ -41,9 +34,11 @@ def steps_of(
     """What makes the file at ``path``, as it was ``found``, hold ``text``. ``store`` writes it."""
     if found is None or found.data != text.encode() or found.path != path:
         words = f"{'created' if found is None else 'changed'} {path}"
-        yield step(words, store, partial(content_diff, path, Inline(text), ()))
+        yield Action.proven(words, store, partial(content_diff, path, Inline(text), ()))
     elif found.attributes != ATTRIBUTES:
-        yield step(f"set owner root and mode 0644 of {path}", partial(set_attributes, path, ATTRIBUTES))
+        yield Action.proven(
+            f"set owner root and mode 0644 of {path}", partial(set_attributes, path, ATTRIBUTES)
+        )
 
 
 async def let_systemd_read(service: Service, units: Sequence[str], *, must_load: bool) -> None:

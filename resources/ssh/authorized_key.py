@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, PrivateAttr
 
 from reactor import (
     AbsolutePath,
+    Action,
     Claim,
     Contradiction,
     Diff,
@@ -38,7 +39,6 @@ from reactor.resources.ssh.key_file import (
     directory_steps,
     find_account,
     require_home,
-    step,
     usual_path,
 )
 
@@ -160,7 +160,7 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         if differences := self._wanted.differences(lines):
             words = " and ".join(differences)
             run = partial(self._edit, state, [self._wanted.apply])
-            steps.append(step(words, run, partial(self._diff, state)))
+            steps.append(Action.proven(words, run, partial(self._diff, state)))
         if state.file is not None and self.ensure == "present":
             steps += attribute_steps(state.file.path, state.file.attributes, state.account, "the file")
         return tuple(steps)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
-from reactor import Action, Diff, ResourceError, in_thread
+from reactor import Action, ResourceError, in_thread
 from reactor.hostfs import (
     Attributes,
     ErrorContext,
@@ -83,7 +83,7 @@ def directory_steps(state: KeyState) -> Iterable[Action]:
     path = os.path.dirname(state.path)
     if state.directory is None:
         wanted = Attributes(state.account.uid, state.account.gid, _DIRECTORY_MODE)
-        yield step(f"created {path}", partial(create_directory, path, wanted))
+        yield Action.proven(f"created {path}", partial(create_directory, path, wanted))
         return
     yield from attribute_steps(path, state.directory, state.account, path)
 
@@ -91,13 +91,6 @@ def directory_steps(state: KeyState) -> Iterable[Action]:
 def usual_path(home: str) -> str:
     """The file of keys in the directory ``home``."""
     return os.path.join(home, ".ssh", "authorized_keys")
-
-
-def step(
-    words: str, run: Callable[[], Awaitable[bool | None]], diff: Callable[[], Awaitable[Diff]] | None = None
-) -> Action:
-    """An action that is proof of its change."""
-    return Action(f"Would have {words}", words, run, diff, is_proof=True)
 
 
 def attribute_steps(path: str, found: Attributes, account: Account, what: str) -> Iterable[Action]:
@@ -113,7 +106,7 @@ def attribute_steps(path: str, found: Attributes, account: Account, what: str) -
     mode = found.mode & ~_OTHERS
     if mode != found.mode:
         words = f"changed mode of {what} from {found.mode:04o} to {mode:04o}"
-        yield step(words, partial(set_attributes, path, found._replace(mode=mode)))
+        yield Action.proven(words, partial(set_attributes, path, found._replace(mode=mode)))
 
 
 def _is_readable(found: Attributes, account: Account) -> bool:

@@ -187,7 +187,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             if state.running != self.value:
                 words = f"set it to {self.value}, from {state.running}"
                 run = partial(self._set, self.value, state.running)
-                plan.append(Action(f"Would have {words}", words, run, reads_back=True))
+                plan.append(Action.saying(words, run, reads_back=True))
         if state.persisted != self._text:
             plan.append(self._persist())
         return tuple(plan)
@@ -249,16 +249,9 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         path, text = self._key.file, self._text
         if text is None:
             words = f"removed {path}"
-            return Action(
-                f"Would have {words}", words, partial(remove_path, path, recursive=False), is_proof=True
-            )
-        return Action(
-            would=f"Would have written {path}",
-            did=f"wrote {path}",
-            run=partial(textfile.replace, path, text),
-            diff=partial(textfile.diff, path, lambda _: text),
-            is_proof=True,
-        )
+            return Action.proven(words, partial(remove_path, path, recursive=False))
+        run, diff = partial(textfile.replace, path, text), partial(textfile.diff, path, lambda _: text)
+        return Action(f"Would have written {path}", f"wrote {path}", run, diff, is_proof=True)
 
 
 def _read(key: Key) -> str | None:

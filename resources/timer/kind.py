@@ -263,7 +263,7 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         """Let systemd read the files, and turn the timer on, as far as it is not."""
         words = [] if unit.is_running else ["started the timer"]
         words += [] if unit.for_good else ["enabled it"]
-        return (own_unit_files.step(" and ".join(words) or "had systemd read them", self._turn_on),)
+        return (Action.proven(" and ".join(words) or "had systemd read them", self._turn_on),)
 
     async def _turn_on(self) -> None:
         await self._read_again()
@@ -282,7 +282,7 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
     def _remove(self, found: tuple[Found | None, ...]) -> Iterable[Action]:
         there = [path for path, file in zip(self._paths, found, strict=True) if file is not None]
         if there:
-            yield own_unit_files.step(f"removed {' and '.join(there)}", partial(self._unlink, there))
+            yield Action.proven(f"removed {' and '.join(there)}", partial(self._unlink, there))
 
     async def _unlink(self, paths: list[str]) -> None:
         for path in paths:

@@ -116,7 +116,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
         if state.zone != wanted:
             words = f"set the time zone to {wanted}" + (f", from {state.zone}" if state.zone else "")
             run = partial(write_link, LOCALTIME, f"..{ZONES}/{wanted}")
-            steps.append(Action(f"Would have {words}", words, run, is_proof=True))
+            steps.append(Action.proven(words, run))
         text = f"{wanted}\n"
         if state.text != text and (state.is_debian or state.text is not None):
             words = f"{wanted} to {TIMEZONE}"

@@ -286,7 +286,7 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             may_end.set()
             await trio.testing.wait_all_tasks_blocked(0.3)
             engine.stop()
-    (resource,) = engine.desired()
+    (resource,) = engine.vertex_table.resources
     assert resource.content == "new"
 
 

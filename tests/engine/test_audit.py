@@ -26,8 +26,8 @@ class Marked:
         )
         self.marks = []
 
-    def mark(self, vertex, causes):
-        self.marks.append((trio.current_time(), vertex, causes))
+    def mark_each(self, vertices, causes):
+        self.marks += [(trio.current_time(), vertex, causes) for vertex in vertices]
 
 
 async def test_every_interval_all_are_marked_in_portions(autojump_clock):

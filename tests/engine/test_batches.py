@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor import Action, GroupError, Plan, Resource, ResourceError
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Cause, Checked, Result
 from reactor.engine.limits import Limits
 from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
@@ -185,6 +185,9 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
 
         def reversals(self, _):
             return []
+
+        def prepare_generation(self, _):
+            return lambda: None
 
         def cause_of(self, _):
             return Cause.INITIAL
@@ -411,6 +414,16 @@ async def test_a_batch_that_is_as_desired_is_looked_at_once(pallets, jobs):
     assert ended.counts[Result.OK] == 4
 
 
+async def test_each_of_a_batch_took_its_share_of_the_time(pallets, monkeypatch, mock_clock):
+    def look_for_a_while(members):
+        mock_clock.jump(8)
+        return True
+
+    monkeypatch.setattr(Pallet, "all_as_desired", look_for_a_while)
+    _, story = await converge_once(*pallets)
+    assert [event.duration for event in story.all(Checked)] == [2.0] * 4
+
+
 async def test_drift_of_one_in_a_batch_is_found_and_the_next_pass_is_one_look_again(pallets):
     async with running(*pallets) as story:
         await story.converged()
@@ -477,7 +490,7 @@ async def test_a_run_that_may_only_look_checks_one_by_one(pallets):
     jobs=st.integers(1, 3),
     seed=st.integers(),
 )
-def test_to_end_a_batch_at_once_is_to_end_each_of_it(pairs, groups, jobs, seed):
+def test_to_end_a_group_before_it_starts_is_to_start_and_end_each_of_it(pairs, groups, jobs, seed):
     limits = {
         vertex: Limits(group=group, semaphores=("s",) * (vertex % 5 == 0))
         for vertex, group in enumerate(groups)
@@ -488,24 +501,82 @@ def test_to_end_a_batch_at_once_is_to_end_each_of_it(pairs, groups, jobs, seed):
         scheduler, chance, seen = Scheduler(topology, jobs=jobs, limits=limits), random.Random(seed), []
         scheduler.mark_all(Cause.INITIAL)
         for _ in range(100):
-            if (vertex := scheduler.next_ready(0.0)) is None:
-                break
-            batch = scheduler.batches.batch.get(vertex)
-            together = [vertex]
-            if batch is not None and batch.leader == vertex:
-                together += scheduler.batches.followers
-                scheduler.batches.followers.clear()
             if chance.random() < 0.3:
-                scheduler.mark(chance.choice(together), Cause.DRIFT, 0.0)
+                scheduler.mark(chance.randrange(MOST), chance.choice((Cause.DRIFT, Cause.HEALTH)), 0.0)
             outcome = chance.choice((Outcome.OK, Outcome.OK, Outcome.CHANGED))
-            if at_once and batch is not None and outcome is Outcome.OK:
-                scheduler.finished_as_desired(together, 0.0)
+            group = scheduler.next_group() if outcome is Outcome.OK else []
+            if group and at_once:
+                causes = scheduler.ended_as_desired(group)
+            elif (first := scheduler.next_ready(0.0)) is None:
+                break
             else:
-                for each in together:
+                started = [first, *scheduler.batches.followers]
+                scheduler.batches.followers.clear()
+                assert not group or sorted(group) == sorted(started)
+                causes = [scheduler.causes(each) for each in group or started]
+                for each in group or started:
                     scheduler.finished(each, outcome, 0.0)
             state = (scheduler.active, bytes(scheduler.order.active), list(scheduler.order.waiting))
-            seen.append((together, outcome, state, scheduler.at_rest))
+            seen.append((group, causes, outcome, state, scheduler.at_rest))
         lives.append(seen)
         assert not scheduler.batches.batch
         assert not scheduler.running
+    assert lives[0] == lives[1]
+
+
+def test_a_group_with_a_failure_a_limit_or_another_cause_starts_as_usual():
+    def grouped(**limits):
+        scheduler = Scheduler(
+            Topology.of_edges(3, []), jobs=2, limits=dict.fromkeys(range(3), Limits(group="g", **limits))
+        )
+        scheduler.mark_all(Cause.INITIAL)
+        return scheduler
+
+    assert grouped().next_group() == [0, 1, 2]
+    assert grouped(semaphores=("s",)).next_group() == []
+    refreshed = grouped()
+    refreshed.mark(1, Cause.REFRESH, 0.0)
+    assert refreshed.next_group() == []
+    failed = grouped()
+    for _ in range(3):
+        failed.finished(failed.next_ready(0.0), Outcome.FAILED, 0.0)
+    failed.mark(0, Cause.DRIFT, 0.0)
+    failed.mark(1, Cause.DRIFT, 0.0)
+    assert failed.next_group() == []
+    paused = grouped()
+    paused.pause(2)
+    assert paused.next_group() == []
+
+
+def test_one_that_is_due_alone_starts_as_usual():
+    scheduler = Scheduler(Topology.of_edges(2, []), jobs=2, limits=dict.fromkeys(range(2), Limits(group="g")))
+    scheduler.mark(1, Cause.DRIFT, 0.0)
+    assert (scheduler.next_group(), scheduler.next_ready(0.0)) == ([], 1)
+
+
+@given(
+    pairs=forests(),
+    rounds=st.lists(st.tuples(st.sets(st.integers(0, MOST - 1)), st.integers(0, 9)), max_size=8),
+)
+def test_to_mark_many_is_to_mark_each(pairs, rounds):
+    lives = []
+    for at_once in (True, False):
+        scheduler = Scheduler(Topology.of_edges(MOST, [(a, b, EdgeKind.REQUIRE) for a, b in pairs]), jobs=2)
+        seen, chance = [], random.Random(1)
+        for now, (vertices, ends) in enumerate(rounds):
+            if at_once:
+                scheduler.mark_each(sorted(vertices), Cause.DRIFT, now)
+            else:
+                for vertex in sorted(vertices):
+                    scheduler.mark(vertex, Cause.DRIFT, now)
+            for _ in range(ends):
+                vertex = scheduler.next_ready(now)
+                seen.append((vertex, scheduler.causes(vertex) if vertex is not None else None))
+                if (runs := sorted(scheduler.running)) and chance.random() < 0.7:
+                    outcome = chance.choice((Outcome.OK, Outcome.OK, Outcome.FAILED))
+                    scheduler.finished(chance.choice(runs), outcome, now)
+            seen.append(
+                (list(scheduler.order.waiting), bytes(scheduler.order.active), scheduler.order.active_count)
+            )
+        lives.append(seen)
     assert lives[0] == lives[1]

@@ -45,6 +45,13 @@ def test_the_first_of_several_is_named_and_never_the_one_that_misses_it():
     assert (found(*packages), found(*packages, of=0), found(*packages, of=1)) == (0, 1, 0)
 
 
+def test_who_misses_it_is_not_named_in_a_graph_of_hundreds_either():
+    """Numbers that are equal are one object only up to 256."""
+    many = [Brings("/elsewhere", might="/never")] * 300
+    assert found(*many, Brings("/a/b"), of=int("300")) is None
+    assert found(*many, Brings(more=True), of=int("300")) is None
+
+
 def test_who_can_not_provide_it_is_not_named():
     assert found(Brings("/a/b", might="/never"), Brings("/a/b/c")) == 1
     assert found(Brings(more=True, might="/never")) is None

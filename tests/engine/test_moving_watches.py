@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine_worlds import Late, managed
+
 from reactor import Action, PathWatch, Resource
 from reactor.engine.events import Cause
+from reactor.resource.declared import declare
 from reactor.testing.story import converge_once, running
 
 
@@ -58,3 +61,24 @@ async def test_a_run_that_ends_watches_nothing(tmp_path):
     (tmp_path / "pointer").write_text(str(tmp_path / "there"))
     ended, _ = await converge_once(Pointed(name=str(tmp_path / "pointer")))
     assert ended.changes == 1
+
+
+class Found(Late):
+    """The path is known at the check only."""
+
+    def __init__(self, path):
+        super().__init__()
+        self._path = str(path)
+
+    def settle(self, resource, outputs, *, briefly=False):
+        return resource.model_copy(update={"name": self._path})
+
+
+async def test_a_path_that_is_known_at_the_check_only_is_watched_from_then_on(tmp_path):
+    resource = managed(tmp_path / "first")
+    declare(resource, resource.declared._replace(deferred=Found(tmp_path / "found")))
+    async with running(resource) as story:
+        await story.converged()
+        (tmp_path / "found").unlink()
+        await story.until((tmp_path / "found").exists)
+        assert not (tmp_path / "first").exists()

@@ -156,7 +156,6 @@ class Life:
         resources = list(resources_of(world))
         options = RunOptions(watch=True, audit_interval=None, jobs=3)
         self.engine = Engine(graph_of(resources), options, self.hear, run_store=self.journal, watchers={})
-        self.journal.begin_generation(resources)
         world.in_motion = self.in_motion
 
     def in_motion(self, name):
@@ -188,8 +187,11 @@ class Life:
 
     async def edit(self, manifest):
         self.world.manifest = manifest
-        self.engine.reload(graph_of(list(resources_of(self.world))))
-        self.journal.begin_generation(self.engine.desired())
+        graph = graph_of(list(resources_of(self.world)))
+        prepared = self.engine.prepare(graph)
+        for _ in range(len(manifest) % 3):  # the run may go on before the generation comes into force
+            await trio.lowlevel.checkpoint()
+        self.engine.reload(graph, None, prepared)
 
     async def sleep(self, seconds):
         await trio.sleep(seconds)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
 import trio
+from engine_worlds import Late
 
 from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded, Result
 from reactor.engine.options import RunOptions
@@ -37,6 +39,66 @@ async def test_scenario_21_one_changed_of_a_thousand_is_checked_and_no_other(aut
     assert [(event.ref, event.causes) for event in rest if isinstance(event, Checked)] == [
         ("scripted#r7", Cause.INTENT)
     ]
+
+
+def calls_of(work):
+    """How many functions in Python ``work`` calls."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+async def calls_of_a_prepared_reload(count):
+    before = many(count)
+    async with running(*before) as story:
+        await story.converged()
+        graph = graph_of(many(count, alias="odd"))
+        prepared = await trio.to_thread.run_sync(story.engine.prepare, graph)
+        calls = calls_of(lambda: story.engine.reload(graph, None, prepared))
+        await story.converged(times=2)
+        assert [event.kept for event in story.all(Reloaded)] == [count - 1]
+    return calls
+
+
+async def test_a_prepared_reload_of_many_makes_no_more_calls_than_one_of_few(autojump_clock):
+    assert await calls_of_a_prepared_reload(1000) == await calls_of_a_prepared_reload(20)
+
+
+async def test_what_was_prepared_before_something_was_undone_is_prepared_again(autojump_clock):
+    async with running(scripted("a"), scripted("b")) as story:
+        await story.converged()
+        engine, graph = story.engine, graph_of([scripted("a", alias="new"), scripted("b")])
+        prepared = engine.prepare(graph)
+        engine.vertex_table.discard(engine.vertex_table.number("scripted#b"))
+        engine.reload(graph, None, prepared)
+        await story.converged(times=2)
+        (reloaded,) = story.all(Reloaded)
+    assert (reloaded.changed, reloaded.added) == (("scripted#a",), ("scripted#b",))
+
+
+async def test_what_was_prepared_before_a_check_found_other_values_is_prepared_again(autojump_clock):
+    def moving(alias=None):
+        resource = scripted("a", drifted=False, alias=alias)
+        declare(resource, resource.declared._replace(deferred=Late()))
+        return resource
+
+    async with running(moving()) as story:
+        await story.converged()
+        engine, graph = story.engine, graph_of([moving("new")])
+        prepared = engine.prepare(graph)
+        engine.vertex_table.resources[0] = moving("new")
+        engine.reload(graph, None, prepared)
+        (reloaded,) = story.all(Reloaded)
+    assert (reloaded.kept, reloaded.changed) == (1, ()), "it is as the check has left it"
 
 
 class Ear(Watch):
@@ -288,6 +350,9 @@ class Recall:
     def cause_of(self, resource):
         return self.known.get(resource.ref, Cause.INITIAL)
 
+    def prepare_generation(self, resources):
+        return lambda: None
+
     def pending_refreshes(self):
         return self.owed
 
@@ -415,8 +480,6 @@ async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, r
                 scripted(name, drifted=generation % 2, failures=each % 3) for each, name in enumerate(names)
             ]
             story.engine.reload(graph_of([stays, *new]))
-            if journal:
-                journal.begin_generation(story.engine.desired())
             await story.converged()
             assert all(len(each.script.checks) > 0 for each in new)
         vertex_table = story.engine.vertex_table

@@ -74,6 +74,7 @@ def test_an_event_with_other_diffs_is_the_same_otherwise():
     [
         (Cause.INITIAL | Cause.REFRESH, Cause.DRIFT, Cause.REFRESH),
         (Cause.INITIAL | Cause.REFRESH, Cause.INTENT, Cause.REFRESH | Cause.INTENT),
+        (Cause.INITIAL | Cause.INTENT, Cause.INTENT, Cause.INTENT),
         (Cause.INITIAL, Cause.DRIFT, Cause.DRIFT),
         (Cause.INITIAL, Cause.INITIAL, Cause.INITIAL),
         (Cause.DRIFT | Cause.AUDIT, Cause.INTENT, Cause.INTENT | Cause.AUDIT),

@@ -34,6 +34,9 @@ class Notes:
     def cause_of(self, resource):
         return Cause.INTENT
 
+    def prepare_generation(self, resources):
+        return lambda: None
+
     def pending_refreshes(self):
         return {}
 

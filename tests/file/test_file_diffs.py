@@ -93,4 +93,4 @@ def test_all_that_is_new_or_gone_is_shown_as_difflib_shows_it(text):
     for old, new in ((b"", text.encode()), (text.encode(), b"")):
         hunks = list(unified_diff(lines if old else [], lines if new else [], n=3))[2:]
         shown = [each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in hunks]
-        assert _body(old, new) == shown
+        assert "".join(_body(old, new)) == "".join(shown)

@@ -102,6 +102,7 @@ class SshWorld:
         for host in self.hosts:
             host.process.kill()
             host.process.wait()
+            (host.fleet / "standby").unlink(missing_ok=True)  # its process ends with it
 
 
 def free_port():

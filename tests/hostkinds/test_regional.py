@@ -251,6 +251,16 @@ async def test_a_keyboard_keeps_what_it_does_not_name():
     assert not VCONSOLE.exists()
 
 
+async def test_where_both_are_one_file_no_keymap_is_written_into_that_of_debian():
+    """Debian 13 makes the one a link to the other, and has no keymaps of that name."""
+    VCONSOLE.symlink_to("default/keyboard")
+    for changes in (1, 0):
+        ended, _ = await converge_once(Keyboard(name="de"))
+        assert ended.changes == changes
+    assert "KEYMAP" not in KEYBOARD.read_text()
+    assert VCONSOLE.is_symlink()
+
+
 async def test_elsewhere_the_keymap_of_the_console_is_set():
     Path("/etc/debian_version").unlink()
     KEYBOARD.unlink()

@@ -25,6 +25,10 @@ def file(content="x", **more):
     return File(name="/a", ensure="present", content=content, owner="root", group="root", mode="0644", **more)
 
 
+def begin_generation(journal, resources):
+    journal.prepare_generation({each.ref: each for each in resources})()
+
+
 def entries(directory, **wanted):
     with history_of(directory) as history:
         return list(history.entries(Filter(**wanted)))
@@ -110,7 +114,7 @@ def test_long_texts_and_lists_are_cut_and_say_so(directory):
 def test_a_resource_is_found_however_long_its_name_is(directory):
     script = Exec(name="true; " * records.TEXT_LIMIT, provider="shell")
     with journal_in(directory) as journal:
-        journal.begin_generation([script])
+        begin_generation(journal, [script])
         journal.record(failed(script.ref))
         journal.record(blocked("file#/a", script.ref))
     with history_of(directory) as history:
@@ -273,7 +277,7 @@ def test_the_digests_of_more_resources_than_are_asked_for_at_once_are_all_found(
 def test_the_same_manifest_is_the_same_generation(directory):
     for content in ("x", "x", "y", "z"):
         with journal_in(directory) as journal:
-            journal.begin_generation([file(content), Exec(name="e", ensure="present", command="true")])
+            begin_generation(journal, [file(content), Exec(name="e", ensure="present", command="true")])
             journal.record(changed())
     assert [entry.generation for entry in entries(directory)] == [1, 1, 2, 3]
 
@@ -302,7 +306,7 @@ def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is
     monkeypatch.setattr(clock, "SETTLING", 0)
     files = [File(name=f"/{number}", ensure="absent") for number in range(100)]
     with journal_in(directory) as journal:
-        journal.begin_generation(files)
+        begin_generation(journal, files)
         for file in files:
             journal.applied(file)
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
@@ -310,7 +314,7 @@ def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is
         connection.execute("UPDATE resources SET applied = ? WHERE ref < 'file#/5'", (old,))
         connection.commit()
     with journal_in(directory) as journal:
-        journal.begin_generation(files[:10])
+        begin_generation(journal, files[:10])
         journal.record(changed())
     with history_of(directory) as history:
         refs = set(history.refs()) - {"file#/a"}
@@ -338,7 +342,7 @@ def test_a_source_that_was_edited_is_intent_and_what_drifts_after_that_is_drift(
 
 def test_the_events_of_a_resource_are_found_by_its_alias(directory):
     with journal_in(directory) as journal:
-        journal.begin_generation([file(alias="conf"), Exec(name="x")])
+        begin_generation(journal, [file(alias="conf"), Exec(name="x")])
         journal.record(changed())
         journal.record(changed("exec#x"))
     for wanted in ("file#conf", "file#c*", "file#/a"):
@@ -347,13 +351,13 @@ def test_the_events_of_a_resource_are_found_by_its_alias(directory):
 
 def test_the_aliases_are_those_of_the_newest_manifest(directory):
     with journal_in(directory) as journal:
-        journal.begin_generation([file(alias="old")])
+        begin_generation(journal, [file(alias="old")])
     with journal_in(directory) as journal:
-        journal.begin_generation([file(alias="new")])
+        begin_generation(journal, [file(alias="new")])
     with history_of(directory) as history:
         assert history.aliases() == {"file#new": "file#/a"}
     with journal_in(directory) as journal:
-        journal.begin_generation([file()])
+        begin_generation(journal, [file()])
     with history_of(directory) as history:
         assert history.aliases() == {}
 
@@ -367,22 +371,22 @@ def test_a_journal_of_before_there_were_aliases_is_read_and_gone_on_with(directo
         assert history.aliases() == {}
         assert kept_refs(directory) == ["file#/a"]
     with journal_in(directory) as journal:
-        journal.begin_generation([file(alias="conf")])
+        begin_generation(journal, [file(alias="conf")])
     assert [entry.ref for entry in entries(directory, ref="file#conf")] == ["file#/a"]
 
 
 def test_a_user_who_left_the_manifest_is_known_and_not_present(directory):
     with journal_in(directory) as journal:
-        journal.begin_generation([file(), Exec(name="x")])
+        begin_generation(journal, [file(), Exec(name="x")])
         journal.record(changed())
         journal.record(failed("exec#x"))
         assert_present(directory, [], "nothing is on the disk yet")
     assert_present(directory, ["exec#x", "file#/a"])
     with journal_in(directory) as journal:
-        journal.begin_generation([file()])
+        begin_generation(journal, [file()])
     assert_present(directory, ["file#/a"], left="exec#x")
     with journal_in(directory) as journal:
-        journal.begin_generation([])
+        begin_generation(journal, [])
     assert_present(directory, [], left="file#/a")
 
 
@@ -395,20 +399,20 @@ def assert_present(directory, refs, why=None, left=None):
 def test_in_a_journal_of_before_members_were_kept_all_are_until_the_next_run(directory):
     resource = file()
     with journal_in(directory) as journal:
-        journal.begin_generation([resource])
+        begin_generation(journal, [resource])
         journal.record(changed())
         journal.record(failed("exec#x"))
     with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
         connection.execute("DROP TABLE members")
     assert_present(directory, ["exec#x", "file#/a"])
     with journal_in(directory) as journal:
-        journal.begin_generation([resource])
+        begin_generation(journal, [resource])
     assert_present(directory, ["file#/a"], left="exec#x")
 
 
 async def test_a_journal_that_is_begun_again_knows_who_is_in_the_manifest(directory):
     with journal_in(directory) as journal:
-        journal.begin_generation([file()])
+        begin_generation(journal, [file()])
         await journal.catch_up()
         (directory / FILE_NAME).unlink()
         await journal.renew()

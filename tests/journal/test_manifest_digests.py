@@ -1,6 +1,6 @@
 """A reload makes the digests of the resources that differ; those of the others are known."""
 
-from reactor.journal.digest import Digests
+from reactor.journal.digest import Digests, ManifestDigest
 from reactor.resource.base import Resource
 from reactor.resource.declared import Declared, declare
 from reactor.resources.file.kind import File
@@ -16,24 +16,28 @@ def known(*resources: Resource) -> dict[str, tuple[Resource, str]]:
     return {each.ref: (each, Digests().of_desired(each)) for each in resources}
 
 
+def digest_of(resources: list[Resource], known: dict[str, tuple[Resource, str]]) -> str:
+    return ManifestDigest({each.ref: each for each in resources}, known).digest
+
+
 def test_known_digests_make_the_digest_of_the_same_manifest():
     one, other = made("/tmp/a"), made("/tmp/b")
-    assert Digests().of_manifest([one, other], known(one)) == Digests().of_manifest([other, one], {})
+    assert digest_of([one, other], known(one)) == digest_of([other, one], {})
 
 
 def test_a_known_digest_is_not_made_again():
     one = made("/tmp/a")
     forged = {one.ref: (one, "forged")}
-    assert Digests().of_manifest([one], forged) != Digests().of_manifest([one], {})
+    assert digest_of([one], forged) != digest_of([one], {})
 
 
 def test_the_known_digest_of_another_version_does_not_count():
     before, after = made("/tmp/a"), made("/tmp/a", "y")
-    assert Digests().of_manifest([after], known(before)) == Digests().of_manifest([after], {})
+    assert digest_of([after], known(before)) == digest_of([after], {})
 
 
 def test_the_digest_of_a_resource_that_differs_is_made_once():
     before, after = made("/tmp/a"), made("/tmp/a", "y")
     digests = Digests()
-    digests.of_manifest([after], known(before))
+    digests.adopt(ManifestDigest({after.ref: after}, known(before)))
     assert digests.of_desired(after) == Digests().of_desired(after) != Digests().of_desired(before)

@@ -150,7 +150,7 @@ def test_an_event_that_was_acknowledged_is_not_lost_when_it_is_deleted(directory
 
 def test_each_event_is_sent_with_its_number_and_its_generation(directory, sent):
     with journal_in(directory) as journal:
-        journal.begin_generation([])
+        journal.prepare_generation({})()
         journal.record(changed("file#/d"))
     records = sent.next_batch(200, 1 << 16).records
     assert [(each["id"], each["generation"]) for each in records] == [(1, None), (2, None), (3, None), (4, 1)]

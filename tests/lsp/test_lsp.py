@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import subprocess
@@ -110,6 +111,18 @@ def test_the_open_text_of_a_manifest_that_another_applies_counts(editor, opened,
     assert found[0]["relatedInformation"]
 
 
+def test_a_change_of_a_manifest_checks_only_those_that_apply_it(editor, opened, tmp_path):
+    (tmp_path / "child.yaml").write_text("resources: []\n")
+    above, _ = opened("resources:\n  - apply:\n      - child.yaml: {}\n", "above.yaml")
+    apart, _ = opened("resources: []\n", "apart.yaml")
+    child, _ = opened("resources: []\n", "child.yaml")
+    editor.diagnostics(above.as_uri(), 1)
+    assert editor.change(child, "resources: [x]\n", 2)
+    assert editor.diagnostics(above.as_uri(), 1)
+    assert editor.change(apart, "resources: [x]\n", 2)
+    assert (apart.as_uri(), 1) not in editor.published
+
+
 def test_columns_count_the_units_of_the_editor(opened):
     _, found = opened("resources:\n  - file:\n      - /tmp/\U0001f600: {ensure: presnt}\n")
     bad = next(each for each in found if "presnt" in each["message"])
@@ -212,6 +225,87 @@ def test_the_problems_of_a_changed_text_are_those_of_the_new_text(tmp_path):
         assert found == Document(known.path, text).problems(NO_INPUTS, {known.path: text}, ())
         seen.update(each.code for each in found)
     assert len(seen) > 6
+
+
+TYPED = """\
+data:
+  web:
+    port: 80
+    name: shop
+  list: [a, b]
+defaults:
+  exec:
+    timeout: 5
+    cwd: /tmp
+resources:
+  - exec:
+      - first: {command: "run {{ Data.web.port }}", environment: ["A={{ Data.web.port }}"]}
+      - second: {command: "run {{ Data.web.port }} {{ Data.nothing }}", timeout: 7}
+      - third: {command: "run {{ Data.web.name }} {{ join(Data.list, ' ') }}"}
+      - fourth: {command: run, require: ["exec#first"]}
+      - fifth: {command: "run {{ [1, 2][Data.web.port - 80] }}"}
+  - file:
+      - /tmp/lsp-typed: {ensure: present, owner: root, group: root, mode: "0644", content: "{{ Data.web.port }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        ("    port: 80", ("    port: 8081", "    port: [80", "    port: {a", "    port: {a: 1}", '    port: "8: 0"')),
+        ("    name: shop", ("    name: : shop", "    name: 'shop", "    nam", "    name: @secret", "    name: s # @secret")),
+        ("  list: [a, b]", ("  list: [a, b", "  list: [a, b, [c]]", "  list: x", "  list: {a: [")),
+        ("    timeout: 5", ("    timeout: 5x", "    timeout: [", "    timeot: 5", "    timeout: {{ Data.web.port }}")),
+        ("    cwd: /tmp", ("    cwd: tmp", '    cwd: "/{{ Data.web.name }}"', "    cwd: /tmp: x", "    environment: [B=1]")),
+        ("  exec:", ("  file:", "  exc:", "  exec: [", "  exec: x")),
+        ("data:", ("dat:", "data: {", "data", "data: x")),
+    ],
+)  # fmt: skip
+def test_what_is_typed_into_data_and_defaults_has_the_problems_of_a_new_text(tmp_path, line, texts):
+    def problems_of(text):
+        nonlocal known
+        known = Document(known.path, text, known)
+        found = known.problems(NO_INPUTS, {known.path: text}, ())
+        known.forget()
+        assert found == Document(known.path, text).problems(NO_INPUTS, {known.path: text}, ())
+        return found
+
+    known = Document(str(tmp_path / "m.yaml"), TYPED)
+    at_rest = problems_of(TYPED)
+    for typed in texts:
+        for end in range(len(line) - len(line.lstrip()), len(typed) + 1):
+            problems_of(TYPED.replace(f"{line}\n", f"{typed[:end]}\n"))
+        assert problems_of(TYPED) == at_rest  # mended in one step
+
+
+@pytest.mark.parametrize(
+    "wrong", ["    port: 81", "    prt: 80", "    port: [80", "    timeut: 5", "    timeout: x"]
+)
+def test_a_check_leaves_little_to_the_garbage_collector(tmp_path, wrong):
+    line = "    timeout: 5" if "tim" in wrong else "    port: 80"
+    many = "".join(f"      - r{number}: {{command: 'x {{{{ Data.web.port }}}}'}}\n" for number in range(100))
+    text = TYPED.replace("  - exec:\n", f"  - exec:\n{many}")
+    known = Document(str(tmp_path / "m.yaml"), text)
+    gc.collect()
+    gc.disable()
+    try:
+        for each in (text, text.replace(line, wrong), text):
+            known = Document(known.path, each, known)
+            known.problems(NO_INPUTS, {known.path: each}, ())
+            known.forget()
+        assert gc.collect() < 300  # they made some 100,000 objects
+    finally:
+        gc.enable()
+
+
+def test_an_expression_that_two_resources_have_is_a_problem_of_each(tmp_path):
+    text = TYPED.replace("Data.web.name", "Data.web.nam").replace(
+        "command: run,", 'command: "{{ Data.web.nam }}",'
+    )
+    known = Document(str(tmp_path / "m.yaml"), text)
+    found = known.problems(NO_INPUTS, {known.path: text}, ())
+    lines = [text.split("\n")[each.span.line] for each in found if "'nam'" in each.message]
+    assert len(lines) == 2
 
 
 def test_a_file_that_an_expression_reads_counts_at_each_check(tmp_path):

@@ -66,6 +66,10 @@ def test_an_impossible_name_is_an_error_like_others(name):
     assert reading(name).message.startswith("can't read the manifest: ")
 
 
+def test_a_manifest_of_a_megabyte_is_read(read):
+    assert read("resources: []\n" + "# a line\n" * 120_000).messages == []
+
+
 def test_a_file_without_end_is_given_up():
     found = reading("/dev/zero")
     assert found.message == f"the manifest is larger than {MAX_BYTES // 2**20} MiB"

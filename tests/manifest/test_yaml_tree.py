@@ -233,6 +233,8 @@ def test_merged_values_keep_their_place_and_text(tree):
         (f"a: [b, '{'k' * 1100}': 1]\n", 1, 8, "bad YAML: a key of 1,102 characters"),
         ("a: 1\n" + "k" * 1100 + ": 1\n", 2, 1, "bad YAML: a key of 1,100 characters"),
         ("a: {'b\n  c': 1}\n", 1, 5, "bad YAML: a key over several lines"),
+        ('a: 1\n"b\nc": 2\n', 2, 1, "bad YAML: a key over several lines"),
+        ("ab: 1\nbcd\n: 2\n", 3, 1, "bad YAML: a key without a ':'"),
         (f"a: {'k' * 1100}: 1\n", 1, 1104, "bad YAML: a map can't start here"),
         (f"a: [b: {'k' * 1100}: 1]\n", 1, 1108, "bad YAML: the list is not closed"),
         ("a: one\n  two: 1\n", 2, 6, "bad YAML: a map can't start here"),
@@ -343,3 +345,11 @@ def test_both_parsers_of_pyyaml_lead_to_the_same_tree(text):
     trees = parse(fast), parse(slow, yaml.SafeLoader)
     if not fast and not slow:
         assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize(("one", "other"), [("1", "1.0"), ("1", "true"), ("0644", "644"), ("null", "~")])
+def test_values_that_are_equal_but_written_otherwise_are_not_alike(tree, one, other):
+    texts = [f"a: {{b: [{value}]}}\n" for value in (one, other)]
+    assert tree(texts[0]) == tree(texts[1])
+    assert not tree(texts[0]).is_like(tree(texts[1]))
+    assert tree(texts[0]).is_like(tree(f"# moved\n{texts[0]}"))

@@ -35,6 +35,7 @@ MODULES = {
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_disks": 6,
+    "cells_lvm": 17,
     "cells_parts": 6,
     "cells_network_files": 8,
     "cells_network": 5,

@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import tempfile
 from collections import defaultdict
 from collections.abc import Container
 from pathlib import Path
@@ -63,14 +64,17 @@ def record(clone: Path, folders: list[str], tests: list[str], jobs: int, target:
         "WITH_SYSTEMD_SHARED": str(data),  # else it would be lost with the world of tests/systemd
     }  # fmt: skip
     pytest = [clone / ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    subprocess.run(
-        [*pytest, f"-n{jobs}", *tests],
-        cwd=clone,
-        env=os.environ | environment,
-        stdout=(data / "output").open("w"),
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
+    # A place of its own: in the usual one, pytest ends by removing what earlier runs left, which may take half an hour.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        Path(place).chmod(0o755)
+        subprocess.run(
+            [*pytest, f"-n{jobs}", f"--basetemp={place}/t", *tests],
+            cwd=clone,
+            env=os.environ | environment,
+            stdout=(data / "output").open("w"),
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     coverage = [clone / ".venv/bin/coverage", "combine", "-q", f"--rcfile={rc}", f"--data-file={data}/all"]
     run(*coverage, *sorted(data.glob("lines.*")), cwd=clone)
     seconds = _passed(times)

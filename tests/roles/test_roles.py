@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from reactor.resource.diagnostic import ManifestError
 from reactor.resource.redaction import redacted
 from reactor.testing.story import converge_once, running
 
@@ -158,6 +159,19 @@ def test_what_a_caller_does_wrong_is_reported_where_the_caller_wrote_it(tree, pr
     [found] = [each for each in tree.problems() if each[0] != "R0202"]
     assert (found[0], found[1]) == (code, 3)
     assert found[3].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("role", "hint"), [(WEB, "it takes port and name"), ("resources: []\n", "it takes none")]
+)
+def test_who_gives_an_unknown_parameter_is_told_which_there_are(tree, role, hint):
+    tree.put(
+        site="resources:\n  - role: [web: {parameters: {port: 1, colour: red}}]\n",
+        roles__web__manifest=role,
+    )
+    with pytest.raises(ManifestError) as caught:
+        tree.load()
+    assert hint in {each.hint for each in caught.value.diagnostics}
 
 
 def test_a_pattern_of_a_role_cannot_hold_up_the_load(tree):

@@ -7,8 +7,11 @@ import trustme
 from vault_server import Vault, served
 
 from reactor.secrets.declarations import Source
+from reactor.secrets.declarations import Vault as VaultSource
 from reactor.secrets.errors import SecretError
 from reactor.secrets.store import RETRY, SecretStore
+from reactor.secrets.vault import VaultClient
+from reactor.secrets.vault_login import VaultLogin
 
 VALUE = "vault-S3cr3t-of-the-test"
 
@@ -73,6 +76,55 @@ def test_a_login_by_approle_is_made_once_and_again_when_its_token_has_expired(va
     assert (vault.logins, value()) == (2, "another-S3cr3t")
 
 
+@pytest.fixture
+def by_role(vault, tmp_path):
+    """Reads a secret with a login by AppRole."""
+    file = tmp_path / "secret-id"
+    file.write_text("secret-id-of-the-role\n")
+    file.chmod(0o600)
+    return {"role_id": "web", "secret_id_file": str(file)}
+
+
+def test_the_token_of_a_login_is_renewed_in_the_middle_of_its_lease(vault):
+    clock = Clock()
+    declared = VaultSource(path="secret/app/db", address=vault.address, role_id="web")
+    logins = {(vault.address, None, "approle", "web", None): VaultLogin(clock)}
+    client = VaultClient(declared, {"VAULT_SECRET_ID": "secret-id-of-the-role"}, 5, logins)
+    for now, renewals in ((0, 0), (29, 0), (30, 1), (59, 1), (61, 2), (130, 3)):
+        clock.now = now
+        assert client.read()["password"] == VALUE
+        assert vault.renewals == renewals
+    assert vault.logins == 1
+
+
+def test_what_the_policy_forbids_makes_no_further_login(vault, by_role):
+    vault.forbidden.add("app/db")
+    store, clock, value = of_vault(vault, {}, **by_role)
+    for _ in range(3):
+        with pytest.raises(SecretError, match="refuses to show"):
+            value()
+        clock.now += RETRY
+        store.refresh()
+    assert vault.logins == 1
+
+
+def test_two_secrets_of_one_role_log_in_once(vault, by_role):
+    vault.secrets["app/mail"] = {"password": "mail-S3cr3t"}
+    store, _, value = of_vault(vault, {}, **by_role)
+    assert value() == VALUE
+    declared = {"path": "secret/app/mail", "field": "password", "address": vault.address, **by_role}
+    assert store.value("mail", Source(vault=declared), "/", set()) == "mail-S3cr3t"
+    assert vault.logins == 1
+
+
+def test_a_login_that_is_refused_says_why(vault, by_role):
+    _, _, value = of_vault(vault, {}, **{**by_role, "role_id": "other"})
+    with pytest.raises(
+        SecretError, match="refuses the login by AppRole: it answers 400: invalid role or secret ID"
+    ):
+        value()
+
+
 def test_the_last_value_stays_while_vault_does_not_answer(vault):
     store, clock, value = of_vault(vault)
     assert value() == VALUE
@@ -82,7 +134,7 @@ def test_the_last_value_stays_while_vault_does_not_answer(vault):
     assert value() == VALUE
     (known, words) = store.states()["db"]
     assert known
-    assert "answers 503, and the last value is used" in words
+    assert "answers 503: Vault is sealed, and the last value is used" in words
     assert store.seconds_left() == RETRY
     vault.sealed = False
     vault.secrets["app/db"]["password"] = "another-S3cr3t"
@@ -107,7 +159,19 @@ def test_between_two_intervals_vault_is_not_asked(vault):
         (lambda vault: vault.tokens.clear(), {}, "refuses to show"),
         (lambda vault: vault.secrets.clear(), {}, "there is no secret/app/db"),
         (lambda _: None, {"field": "pasword"}, "has no field pasword"),
-        (lambda vault: setattr(vault, "sealed", True), {}, "answers 503"),
+        (lambda vault: setattr(vault, "sealed", True), {}, "answers 503: Vault is sealed"),
+        (
+            lambda vault: vault.secrets.update({"app/db": None}),
+            {},
+            "the last version of secret/app/db .* is deleted",
+        ),
+        (
+            lambda vault: vault.forbidden.add("app/db"),
+            {},
+            "refuses to show .*: 1 error occurred: .* permission denied",
+        ),
+        (lambda _: None, {"path": "nowhere/x"}, "there is no nowhere/x .*: no handler for route"),
+        (lambda _: None, {"version": 1}, "there is no secret/app/db .*: Invalid path for a versioned"),
         (lambda vault: setattr(vault, "redirect", "file:///etc/passwd"), {}, "answers 307"),
     ],
 )

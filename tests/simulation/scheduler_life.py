@@ -163,8 +163,23 @@ class Life:
 
     def _start(self) -> None:
         for _ in range(self.chance.choice((1, 1, 4))):
-            if not self.start():
+            if not ((self.chance.random() < 0.5 and self._end_group()) or self.start()):
                 return
+
+    def _end_group(self) -> bool:
+        """End the next group before it starts, as the driver does where one look shows that all of it is as desired."""
+        if not (group := self.scheduler.next_group()):
+            return False
+        self.steps += 1
+        self._note(f"end the group {group}")
+        first, *others = group
+        self.oracle.started(first, self._causes(first), others)
+        for each in others:
+            self.oracle.follows(each, self._causes(each))
+        self.scheduler.ended_as_desired(group)
+        for each in group:
+            self.oracle.finished(each, "ok", None)
+        return True
 
     def start(self) -> bool:
         """Ask who starts next, as the driver does."""

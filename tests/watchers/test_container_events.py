@@ -56,6 +56,10 @@ def of_network(name):
     return {"Type": "network", "Action": "destroy", "Actor": {"Attributes": {"name": name}}}
 
 
+def of_network_of_podman(name):
+    return {"Type": "network", "Action": "remove", "Actor": {"Attributes": {"name": "", "network": name}}}
+
+
 @pytest.fixture
 def daemon(tmp_path):
     return Announcements(tmp_path / "socket")
@@ -108,16 +112,19 @@ async def test_an_event_marks_the_containers_that_it_may_have_changed(daemon, si
     assert [report for report in sink.reports if report[0] is WatchState.ARMED] == []
 
 
-async def test_a_watch_of_a_network_is_marked_by_the_events_of_this_network_alone(daemon, sink, watcher):
+@pytest.mark.parametrize("event_of", [of_network, of_network_of_podman])
+async def test_a_watch_of_a_network_is_marked_by_the_events_of_this_network_alone(
+    daemon, sink, watcher, event_of
+):
     async with daemon.served():
         await watcher.arm(ContainerWatch(daemon.path, "web", Link(), "network"), WEB)
         await watcher.arm(watch_of(daemon, "last"), LAST)
-        for other in (of_container("web", "die"), of_container("web", "rename"), of_network("db")):
+        for other in (of_container("web", "die"), of_container("web", "rename"), event_of("db")):
             await daemon.send(other)
         await daemon.send(of_container("last", "die"))
         await sink.until(lambda: sink.marks.count((LAST, 0.0)) == 3)
         assert sink.marked == {LAST}
-        await daemon.send(of_network("web"))
+        await daemon.send(event_of("web"))
         await sink.until(lambda: WEB in sink.marked)
 
 

@@ -14,7 +14,7 @@ from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
-from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
+from reactor.engine.events import Blocked, Checked, Ended, Event, Result, Skipped
 from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
@@ -83,8 +83,6 @@ def converge(
         reloader.attach(engine, display)
         reloader.on_new_channels = services.notifications.renew if services.notifications else None
         reloader.on_new_graph = services.page.drawing.adopt if services.page else None
-    if services.journal:
-        services.journal.begin_generation(graph.resources.values())
     return trio.run(_run_with_services, engine, interruption, display, services), interruption
 
 
@@ -117,8 +115,6 @@ class _Sinks:
         event = whole if self._diffs else lean(whole)
         self._display(event)
         if self._journal:
-            if type(event) is Reloaded:
-                self._journal.begin_generation(self.engine.desired())
             self._journal.record(whole)
         for sink in self._observers:
             try:

@@ -16,7 +16,7 @@ import trio
 
 from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import LoadedFiles
-from reactor.engine.engine import Engine
+from reactor.engine.engine import Engine, NextGeneration
 from reactor.engine.events import ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
@@ -24,6 +24,7 @@ from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
@@ -242,7 +243,7 @@ class Reloader:
         """Load the manifest, and put it into force if it is valid. Return whether it is valid."""
         read_at = time.time_ns()
         try:
-            generation = await self._loaded()
+            generation, prepared = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
             self._follow((*self._watched, *error.files))
@@ -263,7 +264,7 @@ class Reloader:
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)
         self._show_new_warnings(generation, before)
-        self._engine.reload(generation.graph, generation.options)
+        self._engine.reload(generation.graph, generation.options, prepared)
         return True
 
     def _show_new_warnings(self, generation: Generation, before: Generation) -> None:
@@ -273,16 +274,16 @@ class Reloader:
         if generation.left_out not in (None, before.left_out):
             self._display.show(*generation.left_out)
 
-    async def _loaded(self) -> Generation:
-        """The current version of the manifest. Raises ManifestError, also if it can't be read any more."""
+    async def _loaded(self) -> tuple[Generation, NextGeneration]:
+        """The current version of the manifest, compared with the one in force. Raises ManifestError, also if it can't be read any more."""
         try:
-            with _short_turns():
+            with _short_turns(), gc_paused():
                 generation = await _read(self._load_again)
-                await _read(partial(self._engine.prepare, generation.graph))
+                prepared = await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
             hint = "after freeing disk space, touch the manifest, or send SIGHUP"
             raise _manifest_error(f"can't load the manifest: {error.strerror}", hint) from error
-        return generation
+        return generation, prepared
 
     def _load_again(self) -> Generation:
         if any(Path(name).is_fifo() for name in self._names):

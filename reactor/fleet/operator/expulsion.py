@@ -16,11 +16,12 @@ from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.operator import accounts
+from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.account_update import Confirmations, update_account
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.server_config import (
@@ -31,8 +32,7 @@ from reactor.fleet.operator.server_config import (
     server_config,
 )
 from reactor.fleet.operator.session import operator_options
-from reactor.fleet.wire.nkeys import Key, NkeyError
-from reactor.fleet.wire.tokens import TokenError, claims_of, has_good_signature
+from reactor.fleet.wire.tokens import claims_of
 
 _AHEAD = 31 * 86_400
 """A revoked key stays so for JWTs that are issued this many seconds later: longer than a token is good."""
@@ -101,19 +101,12 @@ async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> Confirmations
     """
     options = operator_options(files.directory, SYSTEM_CREDENTIALS)
     async with connected(options) as connection:
-        there = await hosts_token_on(connection, files.keys.hosts)
-        known = files.tokens.get("HOSTS")
+        known = await account_tokens(connection, files.keys.hosts.public, files.keys.operator.public)
+        if "HOSTS" in files.tokens:
+            known.append(files.tokens["HOSTS"])
         now = int(time.time())
-        revoked = {
-            key: until
-            for token in (known, there)
-            if token
-            for key, until in accounts.revoked_in(token).items()
-            if until > now - _FORGOTTEN
-        }
-        revoked |= dict.fromkeys(keys, now + _AHEAD)
-        newest = max((token for token in (known, there) if token), key=_issued, default=None)
-        token = accounts.hosts_token(files.keys, revoked, newest)
+        revoked = _revoked_in_any(known, now - _FORGOTTEN) | dict.fromkeys(keys, now + _AHEAD)
+        token = accounts.hosts_token(files.keys, revoked, max(known, key=_issued, default=None))
         confirmations = await update_account(connection, token)
     tokens = {**files.tokens, "HOSTS": token}
     save_tokens(files.directory, tokens)
@@ -121,14 +114,14 @@ async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> Confirmations
     return confirmations
 
 
-async def hosts_token_on(connection: Connection, account: Key) -> str | None:
-    """Return the JWT of an account that the servers have; None if it can't be read. Raises LinkError."""
-    answer = await connection.request(f"$SYS.REQ.ACCOUNT.{account.public}.CLAIMS.LOOKUP", seconds=3.0)
-    text = answer.data.decode(errors="replace").strip()
-    try:
-        return text if has_good_signature(text) and claims_of(text).get("sub") == account.public else None
-    except (TokenError, NkeyError, ValueError):
-        return None
+def _revoked_in_any(tokens: Iterable[str], since: int) -> dict[str, int]:
+    """The keys that any of the JWTs revokes for a time after ``since``: one may lack what another has."""
+    found: dict[str, int] = {}
+    for token in tokens:
+        for key, until in accounts.revoked_in(token).items():
+            if until > since:
+                found[key] = max(until, found.get(key, until))
+    return found
 
 
 def _issued(token: str) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import Callable
+from typing import TypeVar
 
 import trio
 
@@ -17,23 +17,28 @@ from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.summary import Summary, read_summary, view_of
 
 _AT_ONCE = 100
+_Document = TypeVar("_Document")
 
 
-async def _unhurried(entries: list[Entry]) -> AsyncIterator[Entry]:
-    """Yield the entries, and let other tasks run: to parse 10,000 takes so long that their answers would come too late."""
-    for number, entry in enumerate(entries):
-        if number % _AT_ONCE == 0:
-            await trio.lowlevel.checkpoint()
-        yield entry
+async def _parsed(entries: list[Entry], parse: Callable[[bytes, str], _Document]) -> dict[str, _Document]:
+    """Parse the documents, and leave out the damaged ones.
+
+    Other tasks run in between: to parse 10,000 takes so long that their answers would come too late.
+    """
+    found = {}
+    for start in range(0, len(entries), _AT_ONCE):
+        await trio.lowlevel.checkpoint()
+        for entry in entries[start : start + _AT_ONCE]:
+            try:
+                found[entry.key] = parse(entry.value, entry.key)
+            except DocumentError:
+                continue
+    return found
 
 
 async def read_host_specs(js: JetStream) -> dict[str, HostSpec]:
     """The spec of each host, by id. A damaged document is left out. Raises LinkError."""
-    found = {}
-    async for entry in _unhurried(await js.key_value(HOSTS).entries()):
-        with suppress(DocumentError):
-            found[entry.key] = HostSpec.from_bytes(entry.value, entry.key)
-    return found
+    return await _parsed(await js.key_value(HOSTS).entries(), HostSpec.from_bytes)
 
 
 async def read_summaries(js: JetStream) -> dict[str, tuple[Summary, float]]:
@@ -41,11 +46,9 @@ async def read_summaries(js: JetStream) -> dict[str, tuple[Summary, float]]:
 
     A summary that can't be read counts as none: such a host is silent, and that stops a wave.
     """
-    found = {}
-    async for entry in _unhurried(await js.key_value(STATE).entries()):
-        with suppress(DocumentError):
-            found[entry.key] = read_summary(entry.value, entry.key), entry.time
-    return found
+    entries = await js.key_value(STATE).entries()
+    found = await _parsed(entries, read_summary)
+    return {entry.key: (found[entry.key], entry.time) for entry in entries if entry.key in found}
 
 
 async def read_views(js: JetStream, channel: str, serial: int) -> list[HostView]:

@@ -12,6 +12,8 @@
 - ``ssh``: the arguments of ssh; ``lines``: the lines that a host sends, with limits;
 - ``session``: pushes to one host: sends the bundle, and reads the events;
 - ``bootstrap``: reactor as one file, for a host that has only Python;
+- ``standby``: on a host, the process that has imported a run and does the work of the next pushes; ``handover``: how a session
+  hands its work to it; ``session_identity``: which sessions are alike enough for that;
 - ``outcome``: the outcome of one host; ``pusher``: pushes to all hosts, wave by wave;
 - ``report``: the output for people: lines, and the table at the end; ``live``: the table on a terminal.
 """

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-_VERSION = b"NATS/1.0"
+_VERSION = "NATS/1.0"
+_SPACES = " \t\n\r\v\f"
 _NAME = re.compile(r"[!-9;-~]+")
 _VALUE_BREAKS = re.compile(r"[\r\n\0]")
 
@@ -28,17 +29,17 @@ def parse_headers(block: bytes) -> HeaderBlock:
     Another client wrote the block and the server does not check it. So malformed lines are left out: an error would
     let that client break the connections of all who receive its message.
     """
-    first, *lines = block.split(b"\r\n")
+    first, *lines = text_of(block).split("\r\n")
     if not first.startswith(_VERSION):
         return HeaderBlock(NO_HEADERS, 0, "")
-    number, _, description = first[len(_VERSION) :].strip().partition(b" ")
-    status = int(number) if len(number) == 3 and number.isdigit() else 0  # noqa: PLR2004 - as in HTTP
+    number, _, description = first[len(_VERSION) :].strip(_SPACES).partition(" ")
+    status = int(number) if len(number) == 3 and number.isascii() and number.isdigit() else 0  # noqa: PLR2004 - as in HTTP
     fields: dict[str, str] = {}
     for line in lines:
-        name, colon, value = line.partition(b":")
-        if colon and name.strip():
-            fields.setdefault(text_of(name.strip()), text_of(value.strip()))
-    return HeaderBlock(fields, status, text_of(description.strip()))
+        name, colon, value = line.partition(":")
+        if colon and (name := name.strip(_SPACES)):
+            fields.setdefault(name, value.strip(_SPACES))
+    return HeaderBlock(fields, status, description.strip(_SPACES))
 
 
 def encode_headers(fields: Mapping[str, str]) -> bytes:
@@ -47,7 +48,7 @@ def encode_headers(fields: Mapping[str, str]) -> bytes:
         if not _NAME.fullmatch(name) or _VALUE_BREAKS.search(value):
             raise ValueError(f"not a header: {name!r}: {value!r}")
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    return _VERSION + b"\r\n" + lines.encode(errors="surrogateescape") + b"\r\n"
+    return f"{_VERSION}\r\n{lines}\r\n".encode(errors="surrogateescape")
 
 
 def text_of(data: bytes) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ LARGEST_MESSAGE = 64 << 20
 
 _SHOWN = 60
 _LONGEST_TEXT = 500
-_NUMBER = re.compile(rb"[0-9]{1,9}")
+_MOST_DIGITS = 9
 _MESSAGE_WORDS = {b"MSG": 3, b"HMSG": 4}
 """Operation -> the number of words after it, without a reply subject."""
 
@@ -126,7 +125,7 @@ class Parser:
         words = rest.split()
         fixed = _MESSAGE_WORDS[word]
         numbers = [words[1], *words[2 - fixed :]] if len(words) in (fixed, fixed + 1) else []
-        if not numbers or not all(_NUMBER.fullmatch(each) for each in numbers):
+        if not numbers or not all(map(bytes.isdigit, numbers)) or max(map(len, numbers)) > _MOST_DIGITS:
             raise ProtocolError(f"a malformed line: {word.decode()} {_shown(rest)}")
         sid, *sizes = map(int, numbers)
         size, headers_size = sizes[-1], sizes[0] if len(sizes) > 1 else 0

@@ -155,7 +155,12 @@ def guarded(evaluation: Evaluation, evaluate: Callable[[], Any], length: int) ->
     finally:
         if evaluation.scope.steps_left is not None:
             evaluation.scope.steps_left = evaluation.steps_left
-    raise ExpressionError(_HIDDEN, error.start, error.end, code=error.code) if evaluation.tainted else error
+    try:
+        raise (
+            ExpressionError(_HIDDEN, error.start, error.end, code=error.code) if evaluation.tainted else error
+        )
+    finally:
+        del error  # its traceback has this frame: together they would stay until garbage is collected
 
 
 def raise_first(errors: Iterable[ExpressionError]) -> None:
@@ -163,7 +168,10 @@ def raise_first(errors: Iterable[ExpressionError]) -> None:
     found = list(errors)
     if found:
         found[0].others = tuple(found[1:])
-        raise found[0]
+        try:
+            raise found[0]
+        finally:
+            del found  # as in `guarded`
 
 
 def _with_warnings(evaluation: Evaluation, value: Any) -> Any:

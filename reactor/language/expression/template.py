@@ -238,11 +238,10 @@ def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, kno
     """Report that an expression in a string is nil: as an error if the scope is strict, else as a warning."""
     hint = "give it a default: ... ?? 'default'"
     end = start + len(expression.text)
-    error = ExpressionError(
-        "the expression gives nil, which would be written <nil>", start, end, hint, code="R0304"
-    )
     if evaluation.scope.strict:
-        raise error
+        raise ExpressionError(
+            "the expression gives nil, which would be written <nil>", start, end, hint, code="R0304"
+        )
     if not known:
         evaluation.warnings.append(
             ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)

@@ -13,6 +13,7 @@ from reactor.fleet.link.errors import IdentityError, LinkError, NoKeysError
 from reactor.fleet.link.handshake import Session, open_session
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import parse_server
+from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.cluster import server_state
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
@@ -21,7 +22,6 @@ from reactor.fleet.operator.doctor.judgements import (
     quorum_check,
     version_check,
 )
-from reactor.fleet.operator.expulsion import hosts_token_on
 from reactor.fleet.operator.server_config import CONFIG, OperatorDirectory
 
 
@@ -88,8 +88,8 @@ async def accounts_checks(files: OperatorDirectory, options: Options, seconds: f
     try:
         async with connected(options, seconds=seconds) as connection:
             for role, key in (("FLEET", files.keys.fleet), ("HOSTS", files.keys.hosts)):
-                there = await hosts_token_on(connection, key)
-                checks.append(_account_check(role, there == files.tokens.get(role), files.path(CONFIG)))
+                there = await account_tokens(connection, key.public, files.keys.operator.public)
+                checks.append(_account_check(role, there == [files.tokens.get(role)], files.path(CONFIG)))
     except ReactorError as error:
         checks.append(wrong("accounts", error.message, error.hint))
     return checks
@@ -100,7 +100,7 @@ def _account_check(role: str, is_same: bool, config: str) -> Check:
     if is_same:
         return Check(name)
     hint = f"include the newest {config} in the configuration of each server, and reload it"
-    return wrong(name, "the servers have another version of it than this directory", hint)
+    return wrong(name, "a server has another version of it than this directory", hint)
 
 
 async def user_check(name: str, options: Options, seconds: float) -> Check:

@@ -82,10 +82,9 @@ def _absent(evaluation: Evaluation, node: Member, value: Any, key: Any) -> Any:
         return None
     found = value_of_missing_key(value)
     if not node.may_be_missing:
-        error = error_at(no_such_key(node, value, key), node.key)
         if evaluation.scope.strict:
-            raise error
-        evaluation.warnings.append(as_warning(error, found))
+            raise error_at(no_such_key(node, value, key), node.key)
+        evaluation.warnings.append(as_warning(error_at(no_such_key(node, value, key), node.key), found))
     return found
 
 

@@ -1,0 +1,45 @@
+"""A session of ``reactor receive``: hands its work over to a standby process, or leaves one for the next session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from reactor.fleet.push.handover import hand_over
+from reactor.journal.state_directory import holder, locate
+
+_NEEDED = ("reactor.cli.running.receiving", "reactor.cli.running.converge", "reactor.loading")
+
+
+def receive_session(work: Callable[[], int]) -> int:
+    """Do ``work``, which reads stdin, here or in the standby process of this host; return the exit code.
+
+    Where a run follows the bundles of pushes, it does the work, and neither is needed.
+    """
+    location = locate()
+    if location is None or holder(location.path) is not None:
+        return work()
+    code = hand_over(location.path)
+    if code is not None:
+        return code
+    for name in _NEEDED:
+        import_module(name)
+    from reactor.fleet.push.standby import Standby
+
+    standby = Standby.fork(location.path, work, _build_models)
+    code = work()
+    if standby is not None:
+        if code == 0 and holder(location.path) is None:
+            standby.stay()
+        standby.close()
+    return code
+
+
+def _build_models() -> None:
+    """Build the models of all kinds that are imported, which a run does when it needs the first of each: a quarter of its time."""
+    from pydantic import BaseModel
+
+    models = BaseModel.__subclasses__()
+    for model in models:
+        models += model.__subclasses__()
+        model.model_rebuild(raise_errors=False)

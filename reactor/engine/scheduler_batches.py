@@ -1,0 +1,83 @@
+"""The part of the scheduler that treats many vertices at once, each as the scheduler treats one, and much faster."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+
+from reactor.engine.admission import BatchScheduler
+from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.refreshes import RefreshDebouncer, Refreshes
+from reactor.engine.scheduler_status import SchedulerStatus
+
+_LOOK = int(Cause.INITIAL | Cause.INTENT | Cause.DRIFT | Cause.AUDIT)
+"""The causes of a check that does nothing if the resource is as desired."""
+_MORE = frozenset(bits for bits in range(len(CAUSE_SETS)) if bits & ~_LOOK)
+"""All other sets of causes."""
+
+
+class SchedulerBatches(SchedulerStatus):
+    """Marks many vertices, and ends those of a group that are as desired. `Scheduler` has the state."""
+
+    batches: BatchScheduler
+    refreshes: Refreshes
+    debouncer: RefreshDebouncer
+    running_causes: dict[int, int]
+    _due_causes: bytearray
+    _paused: set[int]
+    _ready: deque[int]
+
+    def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
+        """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
+        raise NotImplementedError
+
+    def mark_each(self, vertices: Collection[int], cause: Cause, now: float) -> None:
+        """As `mark` of each of ``vertices``, which differ; much faster while none has failed and none is delayed."""
+        if self._delays or self.blocking.failed:
+            for vertex in vertices:
+                self.mark(vertex, cause, now)
+            return
+        due, bits, running = self._due_causes, int(cause), self.running_causes
+        for vertex in vertices:
+            due[vertex] |= bits
+        begun = self.order.begin_each([vertex for vertex in vertices if vertex not in running])
+        waiting = self.order.waiting
+        self._ready.extend([vertex for vertex in begun if not waiting[vertex]])
+
+    def next_group(self) -> list[int]:
+        """All of the group of the next vertex that may start now, for `ended_as_desired`. Starts none.
+
+        Empty unless there are several, all due only for the `_LOOK`, and nothing but their ends would follow.
+        """
+        ready, active = self._ready, self.order.active
+        while ready and not active[ready[0]]:
+            ready.popleft()
+        if not self.has_ready or self.batches.followers or not self._is_plain:
+            return []
+        due, waiting = self._due_causes, self.order.waiting
+        vertices = [v for v in self.batches.idle_group_of(ready[0]) if active[v] and not waiting[v]]
+        if not vertices[1:] or not self.running_causes.keys().isdisjoint(vertices):
+            return []
+        return vertices if _MORE.isdisjoint(map(due.__getitem__, vertices)) else []
+
+    def ended_as_desired(self, vertices: Sequence[int]) -> list[Cause]:
+        """``vertices``, as `next_group` has returned them, are as desired. Return why each was due.
+
+        As if each had started and finished with OK.
+        """
+        due = self._due_causes
+        causes = [CAUSE_SETS[due[vertex]] for vertex in vertices]
+        for vertex in vertices:
+            due[vertex] = 0
+        self.order.end_each(vertices)
+        return causes
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether an active vertex that need not wait may start, apart from its group, and its success affects no other."""
+        delays = self._delays or self._paused or self.debouncer.pending or self._retries.due
+        return not (delays or self.blocking.failed or self.refreshes.is_pending)
+
+    @property
+    def _delays(self) -> bool:
+        return bool(self.delay_queue.start_at or self.delay_queue.slowed)
