@@ -105,9 +105,7 @@ def read_manifests(
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)
-        parts = [reading.read(file) for file in files]
-        reading.end()
-        return _manifest(resource_table, parts), resource_table.problems
+        return _manifest(resource_table, [reading.read(file) for file in files]), resource_table.problems
 
 
 def read_tree(
@@ -116,9 +114,7 @@ def read_tree(
     """Read a manifest from a tree that was already parsed or built. ``problems`` has the problems of its source."""
     with gc_paused():
         resource_table = ResourceTable()
-        reading = ManifestLoader(resource_table, kinds, inputs)
-        part = reading.read_tree(problems, tree)
-        reading.end()
+        part = ManifestLoader(resource_table, kinds, inputs).read_tree(problems, tree)
         return _manifest(resource_table, [part]), resource_table.problems
 
 
