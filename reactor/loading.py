@@ -74,7 +74,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         manifest.channels,
         manifest.shares,
     )
-    free(manifest.origins or [])
+    free(manifest.declarations or [])
     return loaded
 
 

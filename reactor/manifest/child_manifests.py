@@ -71,7 +71,7 @@ class ChildManifests:
 
         call = None
         if isinstance(composite, RoleResource):
-            call = Call(composite, self._table.origins[-1], problems)
+            call = Call(composite, self._table.declarations[-1], problems)
             if not locate(call, self._inputs, self._directory, self._table):
                 self._table.unread = True
                 return
@@ -118,7 +118,7 @@ class ChildManifests:
                 *(self._outside if call is None else ()),
             )
         self._chain[composite.manifest_path] = composite
-        around = call.problems.inside(f"in {composite.ref}", call.origin.declaration.at) if call else ()
+        around = call.problems.inside(f"in {composite.ref}", call.declaration.at) if call else ()
         problems = Problems(source, around)
         children, table.children = table.children, []
         document, found = read(problems, parse(problems), over, composite, call)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.errors import Place
 from reactor.manifest.child_manifests import Part
+from reactor.manifest.declaration import Declaration
 from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
 from reactor.manifest.manifest_loader import ManifestLoader
 from reactor.manifest.nodes import as_written
-from reactor.manifest.resource_table import Origin, ResourceTable
+from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
@@ -37,7 +38,7 @@ class Manifest:
     of all parts; ``path`` and ``data`` are those of the first part. ``files`` are all files that were read.
     ``children`` are the manifests that are applied, each after the ref of what applies it.
     ``shares`` are the values that the host shares with its fleet, by name.
-    ``origins`` may be set to None once no place is needed any more.
+    ``declarations`` may be set to None once no place is needed any more.
     """
 
     parts: Sequence[Part]
@@ -52,7 +53,7 @@ class Manifest:
     pre_message: str | None = None
     post_message: str | None = None
     channels: Mapping[str, Channel] = field(default_factory=dict)
-    origins: list[Origin] | None = field(default=None, repr=False)
+    declarations: list[Declaration] | None = field(default=None, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     children: Sequence[tuple[str, Part]] = ()
     shares: Mapping[str, Any] = field(default_factory=dict)
@@ -73,17 +74,16 @@ class Manifest:
         The indices of placeholders follow those of the resources.
         """
         resource = [*self.resources, *self.placeholders][index]
-        return (
-            resource.declared.place
-            if self.origins is None
-            else self.origins[index].place(type(resource), path)
-        )
+        locate = resource.declared.form.locate
+        if self.declarations is None or locate is None:
+            return resource.declared.place
+        return locate(self.declarations[index].find(type(resource), path).at)
 
     def declared(self, index: int) -> Mapping[str, Any]:
         """Return the properties of the resource at ``index`` as written, including its defaults."""
-        if self.origins is None:
+        if self.declarations is None:
             return {}
-        declaration = self.origins[index].declaration
+        declaration = self.declarations[index]
         parts = (declaration.general, declaration.defaults, declaration.body)
         return {key: value for part in parts if part is not None for key, value in as_written(part).items()}
 
@@ -105,9 +105,7 @@ def read_manifests(
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)
-        parts = [reading.read(file) for file in files]
-        reading.end()
-        return _manifest(resource_table, parts), resource_table.problems
+        return _manifest(resource_table, [reading.read(file) for file in files]), resource_table.problems
 
 
 def read_tree(
@@ -116,9 +114,7 @@ def read_tree(
     """Read a manifest from a tree that was already parsed or built. ``problems`` has the problems of its source."""
     with gc_paused():
         resource_table = ResourceTable()
-        reading = ManifestLoader(resource_table, kinds, inputs)
-        part = reading.read_tree(problems, tree)
-        reading.end()
+        part = ManifestLoader(resource_table, kinds, inputs).read_tree(problems, tree)
         return _manifest(resource_table, [part]), resource_table.problems
 
 
@@ -137,7 +133,10 @@ def _manifest(resource_table: ResourceTable, parts: Sequence[Part]) -> Manifest:
         pre_message=_text([document.pre_message for document in documents]),
         post_message=_text([document.post_message for document in documents]),
         channels=resource_table.channels,
-        origins=[*resource_table.origins, *(origin for _, origin in resource_table.placeholders)],
+        declarations=[
+            *resource_table.declarations,
+            *(declaration for _, declaration in resource_table.placeholders),
+        ],
         texts=resource_table.texts,
         children=resource_table.children,
         shares=resource_table.shares,

@@ -70,10 +70,6 @@ class ManifestLoader:
         bound = self._inputs.bound
         return self.read_tree(problems, parse(problems) if bound is None else bound.reparser.parse(problems))
 
-    def end(self) -> None:
-        """Nothing more is read. Breaks a cycle of references: else the garbage collector must find what was read."""
-        del self._children
-
     def _children_of(self, path: str) -> ChildManifests:
         return ChildManifests(self._resource_table, self._inputs, self._outside, path)
 

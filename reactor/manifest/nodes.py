@@ -30,9 +30,14 @@ class _Node(Generic[Key]):
     """The common part of maps and lists: the source texts of their scalars, by key or index."""
 
     __slots__ = ()  # the layouts of dict and list leave no room for those of a second base
-    at: int
     _marks: array[int]
+    """The offset of the map or list, followed by those of what is in it: 4 bytes each, instead of an object."""
     _raw: dict[Key, str] | None
+
+    @property
+    def at(self) -> int:
+        """The offset of the map or list."""
+        return self._marks[0]
 
     def raw(self, key: Key) -> str | None:
         """Return the value at ``key`` as written, if it is a scalar but not a string."""
@@ -54,10 +59,8 @@ class _Node(Generic[Key]):
 
     def shift(self, first: int, by: int) -> None:
         """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
-        if self.at >= first:
-            self.at += by  # type: ignore[misc]  # both subclasses have these slots
         marks: array[int] = self._marks
-        if marks and marks[-1] >= first:
+        if max(marks[0], marks[-1]) >= first:
             self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
         ends = [*self._starts(marks)[1:], first + 1]
         for end, (_, value) in zip(ends, self._entries(), strict=False):
@@ -76,13 +79,11 @@ class _Node(Generic[Key]):
 class Mapping(_Node[str], dict[str, Any]):
     """A YAML map. Keys are always strings."""
 
-    __slots__ = ("_marks", "_raw", "at")
+    __slots__ = ("_marks", "_raw")
 
     def __init__(self, at: int) -> None:
         super().__init__()
-        self.at = at
-        # Offset of key, offset of value, and so on in the order of the keys: 8 bytes a pair, instead of two objects.
-        self._marks = array("I")
+        self._marks = array("I", (at,))  # followed by the offsets of key and value of each entry
         self._raw: dict[str, str] | None = None
 
     def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
@@ -99,7 +100,7 @@ class Mapping(_Node[str], dict[str, Any]):
         """Add the entries of ``other`` whose keys are missing in this map, with their positions."""
         for index, (key, value) in enumerate(other.items()):
             if key not in self:
-                key_at, value_at = other._marks[2 * index : 2 * index + 2]
+                key_at, value_at = other._marks[2 * index + 1 : 2 * index + 3]
                 self.put(key, value, key_at, value_at, other.raw(key))
 
     def replaced(self, old: str, new: Mapping) -> Mapping:
@@ -110,26 +111,26 @@ class Mapping(_Node[str], dict[str, Any]):
                 found.merge(new)
             else:
                 found.put(key, self[key], key_at, self.value_at(key), self.raw(key))
-        found.at = found._marks[0]
+        found._marks[0] = found._marks[1]
         return found
 
     def key_at(self, key: str) -> int:
         """Return the offset of ``key``. Raises KeyError when it is missing."""
-        return self._marks[2 * self._index(key)]
+        return self._marks[2 * self._index(key) + 1]
 
     def key_offsets(self) -> Iterator[tuple[str, int]]:
         """Yield every key and its offset."""
-        return zip(self, self._marks[::2], strict=True)
+        return zip(self, self._marks[1::2], strict=True)
 
     def value_at(self, key: str) -> int:
         """Return the offset of the value of ``key``. Raises KeyError when it is missing."""
-        return self._marks[2 * self._index(key) + 1]
+        return self._marks[2 * self._index(key) + 2]
 
     def _entries(self) -> Iterable[tuple[str, Any]]:
         return self.items()
 
     def _starts(self, marks: array[int]) -> array[int]:
-        return marks[::2]
+        return marks[1::2]
 
     def _index(self, key: str) -> int:
         try:
@@ -141,12 +142,11 @@ class Mapping(_Node[str], dict[str, Any]):
 class Sequence(_Node[int], list[Any]):
     """A YAML list."""
 
-    __slots__ = ("_marks", "_raw", "at")
+    __slots__ = ("_marks", "_raw")
 
     def __init__(self, at: int) -> None:
         super().__init__()
-        self.at = at
-        self._marks = array("I")
+        self._marks = array("I", (at,))
         self._raw: dict[int, str] | None = None
 
     def put(self, value: Any, value_at: int, raw: str | None) -> None:
@@ -161,19 +161,19 @@ class Sequence(_Node[int], list[Any]):
     def replace(self, index: int, value: Any, value_at: int, raw: str | None) -> None:
         """Put another item in the place of the one at ``index``."""
         self[index] = value
-        self._marks[index] = value_at
+        self._marks[index + 1] = value_at
         raws = {each: text for each, text in self.raws.items() if each != index}
         self._raw = ({**raws, index: raw} if raw is not None else raws) or None
 
     def value_at(self, index: int) -> int:
         """Return the offset of the item. Raises IndexError when there is none."""
-        return self._marks[index]
+        return self._marks[index + 1]
 
     def _entries(self) -> Iterable[tuple[int, Any]]:
         return enumerate(self)
 
     def _starts(self, marks: array[int]) -> array[int]:
-        return marks
+        return marks[1:]
 
 
 def as_written(node: Any) -> Any:

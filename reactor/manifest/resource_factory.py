@@ -16,7 +16,7 @@ from reactor.manifest.evaluation import MisplacedError, bare_expression, report_
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
 from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
-from reactor.manifest.resource_table import Origin, ResourceTable
+from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader, Values
@@ -106,8 +106,7 @@ class ResourceFactory:
             self._scope_alias(placeholder)
             ref = numbered(refs[0] if self._scope else placeholder.ref, number)
             declare(placeholder, Declared(ref, self._form, declaration.at))
-            origin = Origin(self._problems.source.lines, declaration)
-            self._resource_table.placeholders.append((placeholder, origin))
+            self._resource_table.placeholders.append((placeholder, declaration))
         return None
 
     def make_again(
@@ -133,7 +132,7 @@ class ResourceFactory:
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         self._warn(bound, declaration, expression_context)
-        self._add(resource, Origin(self._problems.source.lines, declaration))
+        self._add(resource, declaration)
 
     def _warn(self, bound: Bound, declaration: Declaration, expression_context: ExpressionContext) -> None:
         resource, _, deferred, warnings = bound
@@ -184,7 +183,7 @@ class ResourceFactory:
         known = {} if elements is None else {FOR_EACH: elements.elements, SUBITEMS: elements.nested}
         loop = DeferredLoop.model_validate(values.plain | known)
         declare(loop, Declared(ref, self._form, declaration.at, deferred))
-        self._add(loop, Origin(self._problems.source.lines, declaration))
+        self._add(loop, declaration)
         first = len(self._resource_table.resources)
         yield elements
         makes = "*" if issubclass(model, Composite) else model.kind
@@ -212,15 +211,15 @@ class ResourceFactory:
             self._resource_table.broken.add(f"{model.kind}#{values.plain.get('name')}")
             values.invalid.add("name")
 
-    def _add(self, resource: Resource, origin: Origin) -> None:
+    def _add(self, resource: Resource, declaration: Declaration) -> None:
         index = len(self._resource_table.resources)
         self.direct.append(index)
-        self._resource_table.add(resource, origin)
+        self._resource_table.add(resource, declaration)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
         resource.save_memory()
         if isinstance(resource, Composite):
-            self._included(resource, origin.declaration.at)
+            self._included(resource, declaration.at)
 
     def _deferred(
         self,

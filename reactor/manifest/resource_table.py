@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.source import LineMap, Problems
 from reactor.resource.base import Resource
 from reactor.resource.declared import numbered
-from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from reactor.manifest.child_manifests import Part
@@ -24,22 +23,11 @@ The place is computed only if there is a problem.
 """
 
 
-class Origin(NamedTuple):
-    """The lines of the file in which a resource is declared, and the declaration."""
-
-    lines: LineMap
-    declaration: Declaration
-
-    def place(self, model: type[Resource], path: PropertyPath) -> Place:
-        """Return the place of a property's value, or of the value around it."""
-        return self.lines.place(self.declaration.find(model, path).at)
-
-
 @dataclass(eq=False, repr=False)
 class ResourceTable:
-    """``resources`` and ``origins`` have the same indices.
+    """``resources`` and ``declarations`` have the same indices.
 
-    ``placeholders`` replace invalid resources: they have only the name and references, with their origins. ``broken``
+    ``placeholders`` replace invalid resources: they have only the name and references, with their declarations. ``broken``
     has the refs of resources without a placeholder: references to these are not reported. If a manifest is ``unread``,
     its resources are unknown, so no unknown reference is reported. ``chains`` has the indices of resources that run
     one after the other. ``files`` has the absolute paths of all files that were read. ``texts`` has rendered
@@ -49,8 +37,8 @@ class ResourceTable:
     """
 
     resources: list[Resource] = field(default_factory=list)
-    origins: list[Origin] = field(default_factory=list)
-    placeholders: list[tuple[Resource, Origin]] = field(default_factory=list)
+    declarations: list[Declaration] = field(default_factory=list)
+    placeholders: list[tuple[Resource, Declaration]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     unread: bool = False
     chains: list[tuple[Sequence[int], bool]] = field(default_factory=list)
@@ -65,10 +53,10 @@ class ResourceTable:
     _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 
-    def add(self, resource: Resource, origin: Origin) -> None:
-        """Add a resource and its origin."""
+    def add(self, resource: Resource, declaration: Declaration) -> None:
+        """Add a resource and its declaration."""
         self.resources.append(resource)
-        self.origins.append(origin)
+        self.declarations.append(declaration)
 
     def claim(self, ref: str, at: int, problems: Problems, hint: str, again: str) -> bool:
         """Reserve ``ref`` for the resource at the offset ``at``. If it is taken, add a problem and return False.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
 from reactor.manifest import parameters as parameters_of
+from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.document import OUTPUTS, Document
 from reactor.manifest.expression_context import ExpressionContext
@@ -15,7 +16,7 @@ from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import INVALID
 from reactor.manifest.nodes import Mapping as Node
 from reactor.manifest.phrasing import listed, shown
-from reactor.manifest.resource_table import Origin, ResourceTable
+from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader
 from reactor.resource.base import Resource
@@ -32,16 +33,16 @@ class Call(NamedTuple):
     """A role as a manifest uses it: the resource, where it is declared, and the problems of that file."""
 
     role: RoleResource
-    origin: Origin
+    declaration: Declaration
     problems: Problems
 
     def at(self, *path: str | int) -> int:
         """Return the offset of a value of the resource, or of the value around it."""
-        return self.origin.declaration.find(type(self.role), path).at
+        return self.declaration.find(type(self.role), path).at
 
     def key_at(self, *path: str | int) -> int:
         """Return the offset of the key of a value."""
-        return self.origin.declaration.find(type(self.role), path).key_at
+        return self.declaration.find(type(self.role), path).key_at
 
 
 def locate(call: Call, inputs: Inputs, directory: str, table: ResourceTable) -> bool:
@@ -113,7 +114,7 @@ def _report_at_call(
     for name in lacking:
         kind = declared[name].parameter.type
         hint = f"write parameters: {{{name}: ...}}, {'any value' if kind == 'any' else f'of type {kind}'}"
-        problems.add("R0122", f"{ref} requires the parameter {name!r}", call.origin.declaration.at, hint)
+        problems.add("R0122", f"{ref} requires the parameter {name!r}", call.declaration.at, hint)
 
 
 def _report_at_declaration(

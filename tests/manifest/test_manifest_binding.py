@@ -128,7 +128,7 @@ def test_every_value_can_be_located(read):
 
 def test_positions_can_be_dropped(read):
     manifest = read(page("content: x")).manifest
-    manifest.origins = None
+    manifest.declarations = None
     assert manifest.locate(0, ("content",)) == manifest.resources[0].declared.place
 
 
