@@ -40,14 +40,14 @@ def test_waits_are_spread_by_a_tenth_and_never_beyond_the_limit():
 
 def test_a_calm_as_long_as_the_wait_takes_one_failure_back():
     calm_taken = []
-    for calm in (0.0, 0.5, 1.0, 2.0, 100.0):
+    for calm in (0.0, 0.1, 0.5, 1.0, 2.0, 100.0):
         backoff = Backoff(1.0, rng=random.Random(1))
         for now in (0.0, 2.0, 4.0):
             backoff.next_wait(now)
         assert backoff.level == 3, "a retry that comes a little early gives no calm"
         backoff.next_wait(4.0 + 8.0 * (1 + JITTER) + 8.0 * calm)
         calm_taken.append(3 + 1 - backoff.level)
-    assert calm_taken == pytest.approx([0.0, 0.5, 1.0, 2.0, 3.0])
+    assert calm_taken == pytest.approx([0.0, 0.1, 0.5, 1.0, 2.0, 3.0])
 
 
 def test_attempts_that_may_cause_their_own_events_wait_ever_longer_after_the_last():

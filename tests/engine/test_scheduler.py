@@ -105,6 +105,17 @@ def test_what_is_held_twice_waits_for_both_releases_also_in_another_graph():
     assert scheduler.next_ready(0.0) == A
 
 
+def test_what_is_held_below_one_that_is_due_goes_on_when_both_have_ended():
+    chain = [(A, B, EdgeKind.REQUIRE), (B, C, EdgeKind.REQUIRE)]
+    scheduler = Scheduler(Topology.of_edges(3, chain), jobs=2, default_retry=0)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    scheduler.order.hold(B)
+    scheduler.order.release(B)
+    run(scheduler, A)
+    scheduler.mark(C, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == C
+
+
 @pytest.mark.parametrize(
     ("cause", "rests"),
     [(Cause.DRIFT, True), (Cause.AUDIT, True), (Cause.INTENT, False), (Cause.REFRESH, False), (Cause.HEALTH, False)],
