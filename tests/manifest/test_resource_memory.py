@@ -107,7 +107,9 @@ def test_resources_of_one_kind_share_the_table_of_the_names():
     class Fresh(File):
         """Its table is that of no resource of another test, which may have got its properties in another order."""
 
-    one, other = [made(f"/tmp/{number}", Fresh) for number in range(9)][-2:]  # the table of the first has gaps
+    one, other = [made(f"/tmp/{number}", Fresh) for number in range(9)][
+        -2:
+    ]  # the table of the first has gaps
     assert sys.getsizeof(one.__dict__) < sys.getsizeof({**one.__dict__}) - 50
     one.__dict__["_observer"] = None
     assert "_observer" not in other.__dict__

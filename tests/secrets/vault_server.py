@@ -1,6 +1,6 @@
 """A server that speaks the part of Vault's HTTP API that reactor uses: KV 1 and 2, tokens, AppRole.
 
-Its answers are those that Vault 1.21.4 gave to `test_real_vault.py`, without what reactor does not read.
+Its answers are those that Vault 1.21.4 gave to `on_vault.py`, without what reactor does not read.
 """
 
 import json

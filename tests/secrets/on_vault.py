@@ -1,4 +1,4 @@
-"""Secrets from a real Vault. Put `vault` on the PATH to run them; CI has none, and speaks with `vault_server`."""
+"""Secrets from a real Vault: ``PATH=DIRECTORY_OF_VAULT:$PATH pytest tests/secrets/on_vault.py``. CI speaks with `vault_server`."""
 
 import json
 import os
