@@ -23,6 +23,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from reactor.fleet.push.session_identity import session_identity
+from reactor.trust.inputs import require_own_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,12 @@ _BROKEN = 1
 
 @contextmanager
 def socket_address(state: str) -> Iterator[str]:
-    """The address of the socket of the state directory ``state``, short enough for the kernel. Raises OSError."""
+    """The address of the socket of the state directory ``state``, short enough for the kernel.
+
+    Raises OSError, also if other users could put a socket there, or a symlink to that of a daemon.
+    """
     directory, name = os.path.split(os.path.join(state, _NAME))
+    require_own_directory(directory)
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{name}"
@@ -92,7 +97,9 @@ def _worker(connection: socket.socket) -> int:
     try:
         return int(connection.recv(LONGEST))
     except TimeoutError:
-        os.kill(peer(connection)[0], signal.SIGKILL)
+        # 0 is a process that our namespace hides, and for `os.kill` our own group.
+        if process := peer(connection)[0]:
+            os.kill(process, signal.SIGKILL)
         raise
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 
 _OF_ONE_SESSION = ("SSH_", "XDG_SESSION_", "SUDO_COMMAND=")
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 _FILES = ("limits", "loginuid", "oom_score_adj", "attr/current")
+_SCOPE = re.compile(r"session-\w+\.scope")
+"""The control group of one login. All of a user have the same limits."""
 _LINES = (
     "Cap",
     "NoNewPrivs",
@@ -28,33 +31,43 @@ def session_identity() -> bytes:
 
     Two processes with equal descriptions do the same with the same input. What only names the session is left out. Raises OSError.
     """
-    root = os.stat("/")
     parts = (
+        rights_of("self"),
         sys.executable,
         tuple(sys.flags),
         tuple(sys.path),
-        (root.st_dev, root.st_ino),
         os.getcwd(),
         os.getpriority(os.PRIO_PROCESS, 0),
-        tuple(map(_namespace, _NAMESPACES)),
-        tuple(map(_content, _FILES)),
-        [line for line in _content("status").splitlines() if line.startswith(_LINES)],
         sorted(each for each in _environment() if not each.startswith(_OF_ONE_SESSION)),
     )
     return repr(parts).encode(errors="surrogateescape")
+
+
+def rights_of(process: int | str) -> tuple[object, ...]:
+    """The user, rights, limits and namespaces of a process, as the kernel tells them: a process can claim anything. Raises OSError."""
+    root = os.stat(f"/proc/{process}/root")
+    status = _content(process, "status").splitlines()
+    return (
+        (root.st_dev, root.st_ino),
+        tuple(_namespace(process, name) for name in _NAMESPACES),
+        tuple(_content(process, name) for name in _FILES),
+        _SCOPE.sub("", _content(process, "cgroup")),
+        tuple(line for line in status if line.startswith(_LINES)),
+    )
 
 
 def _environment() -> list[str]:
     return [f"{name}={value}" for name, value in os.environ.items()]
 
 
-def _namespace(name: str) -> str:
+def _namespace(process: int | str, name: str) -> str:
     with suppress(OSError):  # an older kernel does not have them all
-        return os.readlink(f"/proc/self/ns/{name}")
+        return os.readlink(f"/proc/{process}/ns/{name}")
     return ""
 
 
-def _content(name: str) -> str:
-    with suppress(OSError), open(f"/proc/self/{name}", encoding="utf-8", errors="surrogateescape") as file:
+def _content(process: int | str, name: str) -> str:
+    path = f"/proc/{process}/{name}"
+    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
     return ""

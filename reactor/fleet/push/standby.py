@@ -8,8 +8,10 @@ enter. It ends `STAYS` seconds after the last session, or when the socket is rem
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import signal
 import socket
 import sys
 import time
@@ -18,8 +20,11 @@ from contextlib import suppress
 from importlib import import_module
 
 from reactor.fleet.push.handover import ANSWER, BEGAN, GO, LONGEST, peer, socket_address
-from reactor.fleet.push.session_identity import session_identity
+from reactor.fleet.push.session_identity import rights_of, session_identity
 from reactor.fleet.push.ssh import STAYS
+
+_Stamp = tuple[int, int, int]
+"""The device, number and time of change of a file."""
 
 _LOOKS = 1.0
 """Seconds after which the process looks whether its socket is still there."""
@@ -84,6 +89,7 @@ def _stand_by(
     pipe: int, state: str, work: Callable[[], int], prepare: Callable[[], None], identity: bytes
 ) -> None:
     _leave_session(pipe)
+    files = _files()  # before the session changes any
     with open(pipe, encoding="utf-8") as reader:
         names = reader.read().split("\n")
     if len(names) == 1:
@@ -92,9 +98,11 @@ def _stand_by(
         with suppress(Exception):  # a module that is no longer there is the business of who needs it
             import_module(name)
     prepare()
+    if not _can_fork():
+        return
     gc.freeze()
     with suppress(OSError):
-        _serve(state, work, identity)
+        _serve(state, work, identity, _files() | files)
 
 
 def _leave_session(pipe: int) -> None:
@@ -107,7 +115,14 @@ def _leave_session(pipe: int) -> None:
     os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _serve(state: str, work: Callable[[], int], identity: bytes) -> None:
+def _can_fork() -> bool:
+    """Whether a fork is like a process that has begun anew: no module has started a thread, or opened a file, when imported."""
+    itself = 1
+    threads, descriptors = (len(os.listdir(f"/proc/self/{name}")) for name in ("task", "fd"))
+    return threads == 1 and descriptors == _STANDARD + itself
+
+
+def _serve(state: str, work: Callable[[], int], identity: bytes, files: dict[str, _Stamp]) -> None:
     """Take one session after the other, until none has come for `STAYS` seconds. Raises OSError."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with socket_address(state) as path:
@@ -122,9 +137,11 @@ def _serve(state: str, work: Callable[[], int], identity: bytes) -> None:
             _reap()
             with suppress(TimeoutError):
                 connection, _ = listener.accept()
-                last = time.monotonic()
                 with connection:
-                    if not _taken(connection, listener, work, identity):
+                    if peer(connection)[1] != os.geteuid():
+                        continue
+                    last = time.monotonic()
+                    if not _taken(connection, listener, work, identity, files):
                         break
         if os.path.samestat(own, os.stat(path)):
             os.unlink(path)
@@ -138,12 +155,14 @@ def _reap() -> None:
 
 
 def _taken(
-    connection: socket.socket, listener: socket.socket, work: Callable[[], int], identity: bytes
+    connection: socket.socket,
+    listener: socket.socket,
+    work: Callable[[], int],
+    identity: bytes,
+    files: dict[str, _Stamp],
 ) -> bool:
     """Fork a process for a session. False if this process can't serve it: then it is of no more use."""
     connection.settimeout(ANSWER)
-    if peer(connection)[1] != os.geteuid():
-        return True
     try:
         message, descriptors, _, _ = socket.recv_fds(connection, LONGEST, _STANDARD)
     except OSError:
@@ -152,7 +171,9 @@ def _taken(
         return True  # it has left again
     try:
         found, *environment = message.split(b"\0")
-        if found != identity or len(descriptors) != _STANDARD or not _is_current():
+        if found != identity or len(descriptors) != _STANDARD or not _is_current(files):
+            return False
+        if rights_of(peer(connection)[0]) != rights_of("self"):
             return False
         if os.fork() == 0:
             listener.close()
@@ -163,13 +184,28 @@ def _taken(
     return True
 
 
-def _is_current() -> bool:
-    """Whether no file of a module has changed since it was imported: an update of reactor, or of Python, needs a new process."""
+def _files() -> dict[str, _Stamp]:
+    """The files of modules, of the program and of libraries in this process. Raises OSError, also if one was replaced."""
+    found = {file for module in [*sys.modules.values()] if (file := getattr(module, "__file__", None))}
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        for line in maps:
+            _range, mode, _offset, _device, _number, *path = line.rstrip("\n").split(maxsplit=5)
+            if "x" in mode:
+                found |= {each for each in path if each.startswith("/") and not each.startswith("/memfd:")}
+    return {file: _stamp(file) for file in found}
+
+
+def _stamp(file: str) -> _Stamp:
+    found = os.stat(file)
+    return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def _is_current(files: dict[str, _Stamp]) -> bool:
+    """Whether no file has changed since it was imported: an update of reactor, or of Python, needs a new process."""
     if time.time_ns() < BEGAN:
         return False  # the clock was set back, so times prove nothing
-    files = {getattr(module, "__file__", None) for module in [*sys.modules.values()]}
     try:
-        return all(os.stat(file).st_ctime_ns < BEGAN for file in files if file)
+        return all(_stamp(file) == stamp and stamp[-1] < BEGAN for file, stamp in files.items())
     except OSError:
         return False
 
@@ -178,17 +214,29 @@ def _work(
     connection: socket.socket, descriptors: list[int], environment: list[bytes], work: Callable[[], int]
 ) -> None:
     """Do the work of a session, in a process of its own."""
+    connection.settimeout(None)  # after "go", nobody else does the work
     connection.send(str(os.getpid()).encode())
     if connection.recv(LONGEST) != GO:
         return  # it has waited long enough, and does the work itself
+    _end_with(connection)
     _enter_session(descriptors, environment)
     code = 1
     try:
         code = work()
     finally:
-        with suppress(OSError):
+        try:
             sys.stdout.flush()
-        connection.send(bytes([code]))
+        except OSError:
+            code = code or 1
+        with suppress(OSError):
+            connection.send(bytes([code]))
+
+
+def _end_with(connection: socket.socket) -> None:
+    """Let the kernel send SIGTERM when the session is gone, which can't pass SIGKILL on."""
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGTERM)
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _enter_session(descriptors: list[int], environment: list[bytes]) -> None:
