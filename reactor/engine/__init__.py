@@ -3,8 +3,7 @@
 - ``engine``: one run; builds the parts below and connects them;
 - ``events``: what a run reports; ``event_recorder``: makes the events, and keeps the last result of each vertex;
 - ``options``: the options of a run; ``run_store``: what the journal implements;
-- ``vertex_table``: the vertex number of each ref, over all generations of the graph; ``table_change``: what another
-  generation changes in it.
+- ``vertex_table``: the vertex number of each ref, over all generations of the graph, and what another one changes in it.
 
 The scheduler decides which vertex is checked next. It does no I/O and reads no clock:
 

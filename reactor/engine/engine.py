@@ -22,9 +22,8 @@ from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import PendingRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.slots import SlotGate
-from reactor.engine.table_change import TableChange
 from reactor.engine.vertex_checks import VertexChecks
-from reactor.engine.vertex_table import VertexTable
+from reactor.engine.vertex_table import TableChange, VertexTable
 from reactor.engine.watch_manager import WatchManager
 from reactor.engine.worker_pool import SLICE, UNWATCHED_SLICE
 from reactor.graph.graph import Graph

@@ -29,8 +29,7 @@ from reactor.engine.events import (
     Unblocked,
 )
 from reactor.engine.outcome import Outcome
-from reactor.engine.table_change import GraphDiff
-from reactor.engine.vertex_table import VertexTable
+from reactor.engine.vertex_table import GraphDiff, VertexTable
 
 _OK, _CHANGED, _WOULD_CHANGE = (
     Result.OK,

@@ -2,7 +2,7 @@
 
 - ``state_directory``: the directory and its lock;
 - ``schema``: the tables, and functions that open the database;
-- ``store``: the connection that writes; ``insertion``: inserts many rows with few calls;
+- ``store``: the connection that writes;
 - ``retention``: how long events are kept, and their deletion;
 - ``refresh_log``: the pending refreshes, in memory;
 - ``digest``: digests of the desired state, to distinguish an edit of the manifest from drift;

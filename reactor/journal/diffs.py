@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from reactor.engine.events import Checked, Event
-from reactor.journal.insertion import insert
+from reactor.journal.schema import insert
 
 DIFF_LIMIT = 16_000
 """Characters kept of all diffs of one event."""
@@ -24,15 +24,6 @@ BYTE_LIMIT = 32 << 20
 
 PRUNE_EVERY = 4 << 20
 """Bytes written between two checks of the limit."""
-
-DIFFS = """
-CREATE TABLE IF NOT EXISTS diffs (
-    event INTEGER PRIMARY KEY,
-    size INTEGER NOT NULL,
-    texts TEXT NOT NULL
-);
-"""
-"""``event`` is the id of the event. ``size`` comes before ``texts``, so that a sum of the sizes reads no texts."""
 
 _INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts)"
 _DELETE_ORPHANS = "DELETE FROM diffs WHERE event < (SELECT coalesce(min(id), 0) FROM events)"

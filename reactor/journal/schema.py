@@ -1,4 +1,4 @@
-"""The tables of the journal, and functions that open its database."""
+"""The tables of the journal, and functions that open its database and insert rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import errno
 import os
 import sqlite3
 import stat
+from collections.abc import Sequence
 from contextlib import closing, suppress
+from itertools import chain
+from typing import Any
 from urllib.parse import quote
-
-from reactor.journal.diffs import DIFFS
 
 FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
@@ -21,6 +22,18 @@ _NEW = ".new"
 _WAL_HEADER = 32
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 """The first bytes of a WAL, by the byte order of its checksums: https://www.sqlite.org/fileformat2.html#walformat."""
+
+DIFFS = """
+CREATE TABLE IF NOT EXISTS diffs (
+    event INTEGER PRIMARY KEY,
+    size INTEGER NOT NULL,
+    texts TEXT NOT NULL
+);
+"""
+"""``event`` is the id of the event. ``size`` comes before ``texts``, so that a sum of the sizes reads no texts."""
+
+_ROWS_AT_ONCE = 100
+"""Rows of one statement. All their values must fit into the 999 parameters that every SQLite allows."""
 
 _TABLES = """
 CREATE TABLE generations (
@@ -187,3 +200,19 @@ def refuse_foreign(connection: sqlite3.Connection) -> None:
         raise UnusableError("it is an SQLite database of another program")
     if version != VERSION:
         raise UnusableError(f"it has format {version}, and this version of reactor knows format {VERSION}")
+
+
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Execute ``statement``, an INSERT without its VALUES, for ``rows`` of the same length. Raises sqlite3.Error.
+
+    The lock of Python's interpreter is given up and taken again for each call of SQLite. With one call for each row, a
+    thread that writes and the event loop would take turns for every row, which costs more than the rows.
+    """
+    if not rows:
+        return
+    places = f"({','.join('?' * len(rows[0]))})"
+    whole = len(rows) - len(rows) % _ROWS_AT_ONCE
+    for first in range(0, whole, _ROWS_AT_ONCE):
+        values = [*chain.from_iterable(rows[first : first + _ROWS_AT_ONCE])]
+        connection.execute(f"{statement} VALUES {','.join([places] * _ROWS_AT_ONCE)}", values)
+    connection.executemany(f"{statement} VALUES {places}", rows[whole:])

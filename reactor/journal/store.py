@@ -11,11 +11,18 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 
 from reactor.journal import diffs, retention
-from reactor.journal.insertion import insert
 from reactor.journal.records import is_failing
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
-from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
+from reactor.journal.schema import (
+    FILE_NAME,
+    MEMBERS,
+    UnusableError,
+    address,
+    has_table,
+    insert,
+    open_for_writing,
+)
 from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Batch, Generation
 

@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 
 from reactor.journal import diffs as kept_diffs
+from reactor.journal import schema
 
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
 
@@ -104,7 +105,7 @@ def test_a_long_diff_is_cut(reactor, converge, state):
 
 def test_the_oldest_diffs_go_first_and_those_of_events_that_are_gone():
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(f"{kept_diffs.DIFFS} CREATE TABLE events (id INTEGER PRIMARY KEY);")
+        connection.executescript(f"{schema.DIFFS} CREATE TABLE events (id INTEGER PRIMARY KEY);")
         connection.executemany("INSERT INTO events VALUES (?)", [(number,) for number in range(2, 6)])
         mebibyte = 1 << 20
         third = "x" * (kept_diffs.BYTE_LIMIT // 3 + mebibyte)
