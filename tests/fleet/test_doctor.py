@@ -350,6 +350,7 @@ def three(tmp_path_factory):
     directory = tmp_path_factory.mktemp("three")
     made = make_operator_directory(str(directory / "home"))
     text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', 'dir: "{directory}/jwt"')
+    text = text.replace('interval: "2m"', 'interval: "1s"')  # after which servers compare their accounts
     with Cluster(directory, configuration=text) as cluster:
         save_servers(made.directory, cluster.urls, None)
         yield made.directory, cluster

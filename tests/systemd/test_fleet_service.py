@@ -56,7 +56,10 @@ async def test_the_last_release_runs_from_boot_on_and_after_a_kill(config):
     done = reactor("service", "install", "--name", NAME, "--fleet", config)
     assert done.exit_code == 0, done.stderr
     assert f"fleet follow --config {config}" in (ETC / f"{NAME}.service").read_text()
-    assert (systemctl("is-active", NAME), systemctl("is-enabled", NAME)) == ("active", "enabled")
+    assert systemctl("is-enabled", NAME) == "enabled"
+    await eventually(
+        lambda: systemctl("is-active", NAME) == "active"
+    )  # after "reloading", while it loads the release
     await eventually(TARGET.exists)
     assert TARGET.read_text() == "7"
     TARGET.write_text("drift")
