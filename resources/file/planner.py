@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from reactor import Action, Diff, Plan, ResourceError
@@ -11,6 +12,7 @@ from reactor.hostfs import (
     Content,
     FileType,
     Inline,
+    ShortFile,
     attributes_diff,
     content_diff,
     create_directory,
@@ -145,14 +147,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(
-            write_file,
-            desired.path,
-            content,
-            state.wanted,
-            desired.settings.validator,
-            desired.settings.extended,
-        ),
+        run=_writing(desired, content, state),
         diff=partial(_diff_of_new, desired, content),
         is_proof=True,
     )
@@ -163,18 +158,17 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(
-            write_file,
-            desired.path,
-            content,
-            state.wanted,
-            desired.settings.validator,
-            desired.settings.extended,
-            short=state.short,
-        ),
+        run=_writing(desired, content, state, short=state.short),
         diff=partial(_diff_of_stored, desired, content, state, changes),
         is_proof=True,
     )
+
+
+def _writing(
+    desired: Desired, content: Content, state: FileState, short: ShortFile | None = None
+) -> Callable[[], Awaitable[None]]:
+    validator, extended = desired.settings.validator, desired.settings.extended
+    return partial(write_file, desired.path, content, state.wanted, validator, extended, short=short)
 
 
 async def _diff_of_stored(
@@ -196,14 +190,7 @@ def rewrite(desired: Desired, content: Content, state: FileState, changes: tuple
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(
-            write_file,
-            desired.path,
-            content,
-            state.wanted,
-            desired.settings.validator,
-            desired.settings.extended,
-        ),
+        run=_writing(desired, content, state),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
