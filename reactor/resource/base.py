@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.class_defaults import add_defaults, defaults_of, remove_defaults
+from reactor.resource.class_defaults import add_defaults, defaults_of, remove_defaults, with_shared_keys
 from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Slot, Subscriptions
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
@@ -42,17 +42,6 @@ else:
 _fields_sets: dict[frozenset[str], set[str]] = {}
 """The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
 _NO_DEFAULT = object()
-
-
-def _with_shared_keys(kind: type[Resource], values: dict[str, Any]) -> dict[str, Any]:
-    """A dictionary with the same ``values``. It shares the table of its keys with those of other resources of ``kind``.
-
-    Python makes such dictionaries only for the attributes that it sets itself, and pydantic sets none.
-    """
-    holder = object.__new__(kind)
-    for name, value in values.items():
-        object.__setattr__(holder, name, value)
-    return holder.__dict__
 
 
 class Resource(_TypedByState[State], Presentation, Model, ABC):
@@ -133,7 +122,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
             for name, value in self.__dict__.items()
             if name in given or value is not defaults.get(name, _NO_DEFAULT)
         }
-        object.__setattr__(self, "__dict__", _with_shared_keys(type(self), kept))
+        object.__setattr__(self, "__dict__", with_shared_keys(type(self), kept))
         add_defaults(type(self))
         object.__setattr__(self, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(given), given))
 

@@ -44,3 +44,14 @@ def remove_defaults(kind: type[Resource]) -> None:
         _kinds_with_defaults.discard(each)
         for name in defaults_of(each):
             type.__delattr__(each, name)
+
+
+def with_shared_keys(kind: type[Resource], values: dict[str, Any]) -> dict[str, Any]:
+    """A dictionary with the same ``values``. It shares the table of its keys with those of other resources of ``kind``.
+
+    Python makes such dictionaries only for the attributes that it sets itself, and pydantic sets none.
+    """
+    holder = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(holder, name, value)
+    return holder.__dict__
