@@ -90,15 +90,7 @@ class Engine:
             self.vertex_table, self.results, self.scheduler, run_store, options.pending_refreshes
         )
         self.dispatcher = self._make_dispatcher()
-        self._vertex_checks = VertexChecks(
-            self.dispatcher,
-            self.results,
-            self._prechecks,
-            reversals=self.reversals,
-            run_store=run_store,
-            options=options,
-            slot_gate=slot_gate,
-        )
+        self._vertex_checks = self._make_vertex_checks(slot_gate)
         self._slots = self._vertex_checks.slots
         self.manifest_follower = self._vertex_checks.manifest_follower
         self._follow_up_checks = self._vertex_checks.follow_up_checks
@@ -120,6 +112,17 @@ class Engine:
             default_retry=UNLIMITED if self.options.watch else 0,
             fail_fast=self.options.fail_fast,
             limits=self.vertex_table.limits,
+        )
+
+    def _make_vertex_checks(self, slot_gate: SlotGate | None) -> VertexChecks:
+        return VertexChecks(
+            self.dispatcher,
+            self.results,
+            self._prechecks,
+            reversals=self.reversals,
+            run_store=self._run_store,
+            options=self.options,
+            slot_gate=slot_gate,
         )
 
     def _make_dispatcher(self) -> Dispatcher:
