@@ -62,7 +62,7 @@ class TableChange:
         return vertex
 
     def find_gone(self) -> None:
-        """All vertices of the graph are compared: find those that are in it no more."""
+        """Find the vertices that have left the graph, once all of it is compared."""
         self.difference.gone.extend(sorted(self.present_before.keys() - self.present.keys()))
         self.difference.absent.extend(sorted(set(self.number.values()).difference(self.present)))
 

@@ -24,11 +24,11 @@ class ClusterMembers:
 
     @property
     def count(self) -> int:
-        """The number of members, also of those whose names nobody knows."""
+        """The number of members, whether their names are known or not."""
         return max(self._size, len(self.names))
 
     def take(self, message: Message) -> None:
-        """Learn from an answer the names of the server that answers, and of those that it knows."""
+        """Take the name of the server that answers, and the names that it lists."""
         found = parsed_answer(message)
         cluster = object_in(object_in(found.get("data")).get("meta_cluster"))
         replicas = cluster.get("replicas")
