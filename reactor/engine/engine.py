@@ -155,6 +155,8 @@ class Engine:
                 try:
                     await self._over.wait()
                 finally:
+                    self._over.set()
+                    self.dispatcher.pool.close()
                     await self._slots.drain()
                 nursery.cancel_scope.cancel()
         took = trio.current_time() - started
@@ -177,6 +179,11 @@ class Engine:
         self._stop_starting("cancelled")
         self._everything.cancel()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended, or only waits for the cleanup of cancelled checks. Don't call `reload` then."""
+        return self._over.is_set()
+
     def holds_secrets(self, ref: str) -> bool:
         """Whether something that the resource creates on the host may show a secret.
 
@@ -191,10 +198,7 @@ class Engine:
         return [self.vertex_table.refs[vertex] for vertex in self.dispatcher.pool.checking()]
 
     def prepare(self, graph: Graph) -> NextGeneration:
-        """Compare ``graph``, the next generation, with the one in force, so that `reload` takes little time.
-
-        Call it in a thread: it may take seconds.
-        """
+        """Compare ``graph`` with the one in force, so that `reload` is quick. Call it in a thread: it may take seconds."""
         self._prechecks.settle_all(graph.resources)
         _ = graph.has_unread_parts
         return self._compared(graph, briefly=False)
@@ -340,9 +344,6 @@ class Engine:
             gc.enable()
 
     async def _freeze_at_last(self) -> None:
-        """Freeze after a while, even if the run has not converged.
-
-        A run with a command that never ends needs the collector too.
-        """
+        """Freeze after a while in any case: a run with a command that never ends needs the collector too."""
         await trio.sleep(FREEZE_AT_LAST)
         self._freeze()

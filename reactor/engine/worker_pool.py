@@ -39,6 +39,7 @@ class WorkerPool:
         self._parked = trio.lowlevel.ParkingLot()
         self.on_its_way = False
         """Whether a task will look for a ready vertex anyway."""
+        self._is_closed = False
         self._checking: dict[int, trio.CancelScope] = {}
 
     def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
@@ -52,12 +53,16 @@ class WorkerPool:
         """Allow up to ``most`` tasks. Never stops running tasks: the scheduler limits how many checks run at once."""
         self._most = max(most, self._count)
 
+    def close(self) -> None:
+        """Start no more tasks: the run is over, but its services still mark vertices while they end."""
+        self._is_closed = True
+
     def wake(self) -> None:
         """Let one more worker look for a ready vertex.
 
         Does nothing if one was woken already: that one wakes the next.
         """
-        if self.on_its_way:
+        if self.on_its_way or self._is_closed:
             return
         if self._parked:
             self.on_its_way = True

@@ -17,7 +17,7 @@ from processes_of_cli import finish, spawned, wait_until
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
-from reactor.engine.events import WatcherChanged
+from reactor.engine.events import Ended, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
@@ -288,6 +288,37 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             engine.stop()
     (resource,) = engine.vertex_table.resources
     assert resource.content == "new"
+
+
+@pytest.mark.parametrize("text", ["resources: []", "resources: {"], ids=["valid", "invalid"])
+async def test_a_manifest_loaded_only_after_the_run_has_ended_is_not_put_into_force(tmp_path, text):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "old"}))
+    program, begun, may_end = load(str(path)), threading.Event(), threading.Event()
+
+    def read():
+        begun.set()
+        assert may_end.wait(60)
+        return Generation(load(str(path)).graph, RunOptions(), (str(path),))
+
+    reloader = Reloader((str(path),), Generation(program.graph, RunOptions()), read, read_at=0)
+    events = []
+    engine = Engine(program.graph, RunOptions(watch=True, audit_interval=None), events.append)
+    reloader.attach(engine, Display("json", resources=1, continuous=True))
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(reloader.run)
+            reloader.request()
+            async with trio.open_nursery() as run:
+                await run.start(engine.run)
+                await trio.to_thread.run_sync(begun.wait)
+                path.write_text(text)
+                engine.stop()
+            may_end.set()
+            await trio.testing.wait_all_tasks_blocked(0.3)
+            nursery.cancel_scope.cancel()
+    assert isinstance(events[-1], Ended)
+    assert engine.vertex_table.refs == [f"file#{tmp_path}/a"]
 
 
 async def test_repairs_wait_less_for_the_interpreter_while_a_manifest_is_loaded(tmp_path):

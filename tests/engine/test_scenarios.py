@@ -685,6 +685,14 @@ async def test_scenario_25_cancel_ends_running_checks(autojump_clock):
         assert trio.current_time() - begun < 1
 
 
+async def test_what_is_marked_after_the_end_is_not_checked(autojump_clock):
+    """Services, such as `reactor pause --undo`, may still mark a vertex while they end."""
+    async with running(scripted("a", drifted=False)) as story:
+        await story.converged()
+    story.drift("scripted#a")
+    assert len(story.checks("scripted#a")) == 1
+
+
 async def test_a_wall_clock_that_steps_back_disturbs_nothing(autojump_clock, monkeypatch):
     backwards = iter(range(2_000_000_000, 0, -3))
     monkeypatch.setattr("time.time", lambda: float(next(backwards)))

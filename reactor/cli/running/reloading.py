@@ -240,19 +240,16 @@ class Reloader:
             return await self._renew()
 
     async def _renew(self) -> bool:
-        """Load the manifest, and put it into force if it is valid. Return whether it is valid."""
+        """Load the manifest, and put it into force if it is valid and the run goes on. Return whether it is valid."""
         read_at = time.time_ns()
         try:
             generation, prepared = await self._loaded()
         except ManifestError as error:
-            self._read_at = read_at
-            self._follow((*self._watched, *error.files))
-            problems = tuple(
-                f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics
-            )
-            show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
-            self._engine.emit(ReloadRejected(time.time(), problems))
+            if not self._engine.is_over:
+                self._reject(error, read_at)
             return False
+        if self._engine.is_over:  # it ended while this version was loaded
+            return True
         before, self._generation, self._read_at = self._generation, generation, read_at
         self._is_renewed.set()
         self._is_renewed = trio.Event()
@@ -266,6 +263,14 @@ class Reloader:
         self._show_new_warnings(generation, before)
         self._engine.reload(generation.graph, generation.options, prepared)
         return True
+
+    def _reject(self, error: ManifestError, read_at: int) -> None:
+        """Show the problems of a version that began to be read at ``read_at``, and wait for the next."""
+        self._read_at = read_at
+        self._follow((*self._watched, *error.files))
+        problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
+        show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
+        self._engine.emit(ReloadRejected(time.time(), problems))
 
     def _show_new_warnings(self, generation: Generation, before: Generation) -> None:
         for warning in generation.warnings:
