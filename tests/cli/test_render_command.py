@@ -189,7 +189,8 @@ def test_a_loop_whose_elements_are_not_known_is_shown_as_written(reactor, manife
 resources:
   - exec: [{list: {command: /bin/true}}]
   - file:
-      - "{dir}/{{ item }}": {for_each: "{{ [output('exec#list').stdout] }}", {own}, ensure: present, content: a}
+      - "{dir}/{{ item }}": {for_each: "{{ [output('exec#list').stdout] }}", {own}, ensure: present, content: a,
+                             meta: {retry: 3, timeout: 1.50}}
 """
     done = reactor("render", manifest(text))
     assert done.code == 0, done.err
@@ -197,3 +198,4 @@ resources:
     assert loop["name"] == f"{tmp_path}/{{{{ item }}}}"
     assert loop["for_each"] == "{{ [output('exec#list').stdout] }}"
     assert loop["content"] == "a"
+    assert loop["meta"] == {"retry": 3, "timeout": "1.50"}

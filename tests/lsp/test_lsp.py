@@ -17,6 +17,7 @@ from reactor.lsp.document import Document
 from reactor.lsp.expressions import function_docs
 from reactor.lsp.outline import Outline
 from reactor.manifest.inputs import NO_INPUTS
+from reactor.manifest.resource_factory import ResourceFactory
 
 VALID = """\
 data:
@@ -296,6 +297,34 @@ def test_a_check_leaves_little_to_the_garbage_collector(tmp_path, wrong):
         assert gc.collect() < 300  # they made some 100,000 objects
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("line", "typed", "made"),
+    [
+        ("      - fourth: {command: run,", "      - fourth: {command: ru,", 1),
+        ("    name: shop", "    name: shops", 1),
+        ("  list: [a, b]", "  list: [a, b]\n  unread: 1", 0),
+        ("data:", "settings: {jobs: 2}\ndata:", 6),
+        ("    name: shop", "    name: shop  # @secret", 6),
+    ],
+    ids=["one resource", "data that one reads", "data that none reads", "the settings", "a secret"],
+)
+def test_an_edit_makes_only_the_resources_that_it_may_change(tmp_path, monkeypatch, line, typed, made):
+    made_now, make = [], ResourceFactory.make
+
+    def counted(factory, model, declaration, *rest):
+        made_now.append(declaration)
+        return make(factory, model, declaration, *rest)
+
+    text = TYPED.replace(" {{ Data.nothing }}", "").replace("out: 5", "out: 5s").replace("out: 7", "out: 7s")
+    known = Document(str(tmp_path / "m.yaml"), text)
+    assert known.problems(NO_INPUTS, {known.path: text}, ()) == []
+    monkeypatch.setattr(ResourceFactory, "make", counted)
+    edited = text.replace(line, typed)
+    known = Document(known.path, edited, known)
+    assert known.problems(NO_INPUTS, {known.path: edited}, ()) == []
+    assert len(made_now) == made
 
 
 def test_an_expression_that_two_resources_have_is_a_problem_of_each(tmp_path):

@@ -31,6 +31,7 @@ GOOD = [
     "resources: [{page: [{defaults: }, {/a: }]}]",
     "resources: [{page: [{/a: {mode: 0644, content: , tags: [1, true]}}]}]",
     "resources: [{job: {name: 1.10, command: true, refreshonly: true}}]",
+    "resources: [{job: {name: a, command: b, refresh_only: true}}]",
     "resources: [{job: [{a: {require: job#b, after: [job#c], meta: {limit: 5/s, timeout: 1h30m}}}]}]",
     "resources: [{page: [{/a: {provider: posix, either: [x], pause: 0}}]}]",
 ]
@@ -55,6 +56,7 @@ BAD = [
     "resources: {}",
     "resources: [job]",
     "resources: [{}]",
+    "resources: [{job: {name: a, command: b, refresh_only: later}}]",
     "resources: [{odd: []}]",
     "resources: [{job: [], page: []}]",
     "resources: [{job: [a]}]",
