@@ -23,6 +23,10 @@ _TOKEN = re.compile(
 )
 
 
+MOST_PROBLEMS = 100
+"""How many problems of one manifest are shown. One mistake in a default may be a problem of each of 10,000 resources."""
+
+
 class Problem(NamedTuple):
     """One problem at a place of the open manifest; one in another file is at the first place that leads to it."""
 
@@ -56,7 +60,7 @@ class Document:
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
 
-        Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
+        If there is too much, the last problem returned says how many follow. Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
         """
         known = inputs._replace(
             unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None, bound=self.bound
@@ -66,7 +70,7 @@ class Document:
             manifest, graph = validated(self.path, known, warnings.append, external)
         except ManifestError as error:
             self._made, self.files = error, frozenset(error.files) or None
-            return [self._problem(each) for each in error.diagnostics]
+            return self._shown(error.diagnostics)
         self._made, self.files = (manifest, graph), frozenset(manifest.files)
         self.data = manifest.data
         return [self._warning(each) for each in (*warnings, *manifest.warnings, *inputs.notes)]
@@ -75,6 +79,13 @@ class Document:
         """Free what the check has made and its result does not need. This takes some milliseconds."""
         self._made = None
         self.bound.end()
+
+    def _shown(self, diagnostics: Sequence[Diagnostic]) -> list[Problem]:
+        shown = [self._problem(each) for each in diagnostics[:MOST_PROBLEMS]]
+        if more := len(diagnostics) - len(shown):
+            message = f"not shown: {more} more problems; mend the others first, or run 'reactor validate'"
+            shown.append(Problem(self._problem(diagnostics[MOST_PROBLEMS]).span, message, None))
+        return shown
 
     def _problem(self, found: Diagnostic) -> Problem:
         message = f"{found.message}\n{found.hint}" if found.hint else found.message

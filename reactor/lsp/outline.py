@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 ITEM = "-"
@@ -78,22 +81,37 @@ class Outline:
         self.lines = text.split("\n")
         self._states = [State()]
         self._found: list[tuple[Scalar, ...]] = []
-        shift = 0  # of the lines after the first change
-        for number, line in enumerate(self.lines):
-            same = None if before is None else before.same_line(number + shift, line, self._states[-1])
-            if same is None and before is not None and not shift:
-                shift = len(before.lines) - len(self.lines)
-            state, found = same or _Line(self._states[-1], number, line).read()
-            if same and shift:
-                found = tuple(each._replace(line=number) for each in found)
+        if before is not None:
+            self._take_start(before)
+        rest = 0 if before is None else self._same_at_end(before)
+        for number in range(len(self._found), len(self.lines)):
+            if before is not None and number >= len(self.lines) - rest and self._take_end(before, number):
+                break
+            state, found = _Line(self._states[-1], number, self.lines[number]).read()
             self._states.append(state)
             self._found.append(found)
 
-    def same_line(self, number: int, line: str, above: State) -> tuple[State, tuple[Scalar, ...]] | None:
-        """Return what ``line`` means if it is the line ``number`` here and the lines above mean the same; or None."""
-        if not 0 <= number < len(self.lines) or self.lines[number] != line or self._states[number] != above:
-            return None
-        return self._states[number + 1], self._found[number]
+    def _take_start(self, before: Outline) -> None:
+        """Take the lines up to the first that differs from those of ``before``."""
+        same = _count_same(self.lines, before.lines)
+        self._states, self._found = before._states[: same + 1], before._found[:same]
+
+    def _same_at_end(self, before: Outline) -> int:
+        """Return how many lines at the end are those of ``before``, beside those taken from its start."""
+        most = min(len(self.lines), len(before.lines)) - len(self._found)
+        return min(most, _count_same(reversed(self.lines), reversed(before.lines)))
+
+    def _take_end(self, before: Outline, number: int) -> bool:
+        """Take all lines from ``number`` on from ``before`` if the lines above mean the same there. Return whether they do."""
+        shift = len(before.lines) - len(self.lines)
+        if self._states[-1] != before._states[number + shift]:
+            return False
+        self._states += before._states[number + shift + 1 :]
+        for found in before._found[number + shift :]:
+            self._found.append(
+                tuple([each._replace(line=each.line - shift) for each in found]) if shift else found
+            )
+        return True
 
     @cached_property
     def scalars(self) -> list[Scalar]:
@@ -110,6 +128,11 @@ class Outline:
         """Return the key or value around a position."""
         found = self._found[line] if line < len(self._found) else ()
         return next((each for each in found if each.start <= column <= each.end), None)
+
+
+def _count_same(lines: Iterable[str], others: Iterable[str]) -> int:
+    """Return how many of the first lines are equal."""
+    return sum(takewhile(bool, map(eq, lines, others)))
 
 
 def plain(text: str) -> str:

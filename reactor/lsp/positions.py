@@ -36,7 +36,8 @@ class Units:
         return types.Range(start, end)
 
     def _position(self, number: int, column: int) -> types.Position:
-        return types.Position(number, self._width(self._line(number)[:column]))
+        before = self._line(number)[:column]
+        return types.Position(number, len(before) if before.isascii() else self._width(before))
 
     def _line(self, number: int) -> str:
         return self._lines[number] if number < len(self._lines) else ""

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.data.resolve import Resolved
 from reactor.manifest.declaration import Declaration
+from reactor.manifest.evaluation import Expressive
 from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.reparsing import Reparser
+from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
@@ -34,12 +36,32 @@ class _Outside(NamedTuple):
         return self[1:] == other[1:] and self.sections.is_like(other.sections)
 
 
-class BoundItems:
-    """The items of one file that had no problem in its last load, by their kinds and names as written.
+class _Item(NamedTuple):
+    """One item of the manifest: its ``values`` as they were read, and what was made of them, if that had no problem.
 
-    An item is used again only if it is written as before, with its defaults, what it reads of the data is as before,
-    and all other sections are. Its expressions keep their old positions and data, so the result is for checking only
-    and must not run.
+    ``values`` is None if they have expressions in lists or maps.
+    """
+
+    declaration: Declaration
+    values: Values | None
+    bound: Bound | None = None
+
+    def values_of(self, declaration: Declaration) -> Values | None:
+        """Return the values of ``declaration``, which is written alike; its expressions may be at other places."""
+        if self.values is None:
+            return None
+        deferred = {
+            key: tree._replace(at=_at(key, declaration)) for key, tree in self.values.deferred.items()
+        }
+        return Values({**self.values.plain}, deferred=deferred)
+
+
+class BoundItems:
+    """The items of one file in its last load, by their kinds and names as written.
+
+    What was made of an item is used again only if it had no problem, the item is written as before, with its defaults,
+    what it reads of the data is as before, and all other sections are. Its expressions keep their old positions and data,
+    so the result is for checking only and must not run.
     """
 
     def __init__(self) -> None:
@@ -49,8 +71,8 @@ class BoundItems:
         self._data: Any = {}
         self._data_before: Any = None
         self._unchanged: dict[Path, bool] = {}
-        self._before: dict[tuple[type[Resource], str], tuple[Declaration, Bound]] = {}
-        self._now: dict[tuple[type[Resource], str], tuple[Declaration, Bound]] = {}
+        self._before: dict[tuple[type[Resource], str], _Item] = {}
+        self._now: dict[tuple[type[Resource], str], _Item] = {}
 
     def begin(self, root: Mapping, data: Resolved) -> None:
         """Begin a load of the file with this ``root`` and ``data``."""
@@ -68,14 +90,24 @@ class BoundItems:
         self._before, self._data_before = {}, None
 
     def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
-        """Return what was made of the same item in the last load, or None."""
+        """Return what was made of the same item in the last load, or None. Its values are kept for `values` in any case."""
         found = self._before.get((model, name))
-        if found is None or not all(map(_is_alike, found[0][:0:-1], declaration[:0:-1])):
+        if found is None or not all(map(_is_alike, found.declaration[:0:-1], declaration[:0:-1])):
             return None  # the defaults are compared first: they are small, and the same for many
-        if self._data_before is not None and not self._reads_same_data(found[1], declaration):
-            return None
-        self._now[model, name] = declaration, found[1]
-        return found[1]
+        bound = found.bound
+        if (
+            bound is not None
+            and self._data_before is not None
+            and not self._reads_same_data(bound, declaration)
+        ):
+            bound = None
+        self._now[model, name] = _Item(declaration, found.values, bound)
+        return bound
+
+    def values(self, model: type[Resource], name: str, declaration: Declaration) -> Values | None:
+        """Return the values of an item for which `find` returned None, if it is written as before; else None."""
+        found = self._now.get((model, name))
+        return None if found is None or found.declaration is not declaration else found.values_of(declaration)
 
     def _reads_same_data(self, bound: Bound, declaration: Declaration) -> bool:
         """Whether all that the expressions of an item read has the same values as in the last load."""
@@ -98,17 +130,24 @@ class BoundItems:
             before, now = before.get(key, _MISSING), now.get(key, _MISSING)
         return _is_same(before, now)
 
-    def keep(self, model: type[Resource], name: str, declaration: Declaration, bound: Bound) -> None:
-        """Keep what was made of an item without a problem, unless it depends on more than its text and the data."""
-        reads = bound.deferred is not None and bound.deferred.reads
+    def keep_values(self, model: type[Resource], name: str, declaration: Declaration, values: Values) -> None:
+        """Keep the values that were read of an item without a problem, unless they depend on more than its text."""
         is_loop = FOR_EACH in (declaration.body or ())
-        if (
-            not reads
-            and not is_loop
-            and not issubclass(model, Composite)
-            and not _is_computed(model, name, declaration)
-        ):
-            self._now[model, name] = declaration, bound
+        if not is_loop and not issubclass(model, Composite) and not _is_computed(model, name, declaration):
+            is_simple = all(tree.__class__ is Expressive for tree in values.deferred.values())
+            copied = Values({**values.plain}, deferred={**values.deferred}) if is_simple else None
+            self._now[model, name] = _Item(declaration, copied)
+
+    def keep(self, model: type[Resource], name: str, bound: Bound) -> None:
+        """Keep what was made of an item without a problem, if its values are kept, and unless it has read a file."""
+        found = self._now.get((model, name))
+        if found is not None and not (bound.deferred is not None and bound.deferred.reads):
+            self._now[model, name] = found._replace(bound=bound)
+
+
+def _at(key: str, declaration: Declaration) -> int:
+    """Return the offset of the value of the property ``key``, which is spelled as in the file."""
+    return next(node.value_at(key) for node in declaration[1:] if node is not None and key in node)
 
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:

@@ -311,7 +311,7 @@ class DeferredBinding(Deferred):
 
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys whose value contains a secret."""
-    return frozenset(key for key, value in values.items() if holds_secret(value))
+    return frozenset([key for key, value in values.items() if holds_secret(value)])
 
 
 def _report_mistakes(expression_context: ExpressionContext) -> None:

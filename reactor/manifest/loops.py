@@ -78,7 +78,8 @@ class Loops:
 
     def is_deferred(self, body: Mapping | None) -> bool:
         """Whether the elements of the loop with this body are known only in a run."""
-        return body is not None and any(uses_outputs(body[key]) for key in self.keys(body) if key in body)
+        keys = self.keys(body)
+        return bool(keys) and body is not None and any(uses_outputs(body[key]) for key in keys if key in body)
 
     def is_valid(self, body: Mapping) -> bool:
         """Whether the elements of a deferred loop are valid, as far as they are known without outputs. If not, report why."""

@@ -286,6 +286,7 @@ class ManifestLoader:
             included=lambda composite, at: self._children.include(composite, at, problems, data, self._read),
             scope=self._children.scope,
             known_outputs=self._inputs.known_outputs,
+            is_for_checking=self._inputs.bound is not None,
         )
         Binder(
             problems,

@@ -60,12 +60,22 @@ class _Node(Generic[Key]):
     def shift(self, first: int, by: int) -> None:
         """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
         marks: array[int] = self._marks
+        if min(marks) >= first:
+            self.shift_all(by)
+            return
         if max(marks[0], marks[-1]) >= first:
             self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
         ends = [*self._starts(marks)[1:], first + 1]
         for end, (_, value) in zip(ends, self._entries(), strict=False):
             if end > first and hasattr(value, "shift"):
                 value.shift(first, by)
+
+    def shift_all(self, by: int) -> None:
+        """Add ``by`` to all offsets."""
+        self._marks = array("I", map(by.__add__, self._marks))  # type: ignore[misc]
+        for _, value in self._entries():
+            if value.__class__ in (Mapping, Sequence):
+                value.shift_all(by)
 
     def _starts(self, marks: array[int]) -> array[int]:
         """The offsets in ``marks`` at which the entries begin."""

@@ -51,7 +51,8 @@ class ResourceFactory:
 
     ``meta`` overrides values in the ``meta`` of every resource. ``included`` is called with each `Composite` after it
     was added, and the offset of its declaration. ``direct`` has the indices of the file's own resources. ``scope`` is
-    what names that are only labels, and aliases, begin with: those of a role do not clash with those of others.
+    what names that are only labels, and aliases, begin with: those of a role do not clash with those of others. What is
+    only made ``is_for_checking`` is dropped soon, and so takes the time to save memory in vain.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class ResourceFactory:
         included: Callable[[Composite, int], None],
         scope: str = "",
         known_outputs: KnownOutputs | None = None,
+        is_for_checking: bool = False,
     ) -> None:
         self.direct: list[int] = []
         self._problems = problems
@@ -73,6 +75,7 @@ class ResourceFactory:
         self._included = included
         self._scope = scope
         self._known_outputs = {} if known_outputs is None else known_outputs
+        self._is_for_checking = is_for_checking
         self._place = problems.source.lines.place
 
     def make(
@@ -217,7 +220,8 @@ class ResourceFactory:
         self._resource_table.add(resource, declaration)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
-        resource.save_memory()
+        if not self._is_for_checking:
+            resource.save_memory()
         if isinstance(resource, Composite):
             self._included(resource, declaration.at)
 

@@ -153,7 +153,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     def __copy__(self) -> Self:
         """Copy the properties and what the manifest knows, not what was derived from the properties or the host."""
         copied = super().__copy__()
-        for name in copied.__dict__.keys() - type(self).model_fields.keys() - {"declared"}:
+        fields = type(self).model_fields
+        for name in [each for each in copied.__dict__ if each not in fields and each != "declared"]:
             del copied.__dict__[name]
         return copied
 

@@ -327,6 +327,21 @@ def test_an_edit_makes_only_the_resources_that_it_may_change(tmp_path, monkeypat
     assert len(made_now) == made
 
 
+@pytest.mark.parametrize(
+    ("count", "shown", "last"), [(100, 100, "prt"), (101, 101, "1 more"), (150, 101, "50 more")]
+)
+def test_of_a_mistake_in_very_many_resources_some_are_shown_and_the_number_of_the_others(
+    tmp_path, count, shown, last
+):
+    items = "".join(f"      - r{number}: {{command: 'x {{{{ Data.port }}}}'}}\n" for number in range(count))
+    text = f"data:\n  prt: 80\nresources:\n  - exec:\n{items}"
+    known = Document(str(tmp_path / "m.yaml"), text)
+    found = known.problems(NO_INPUTS, {known.path: text}, ())
+    assert len(found) == shown
+    assert last in found[-1].message
+    assert found[-1].span.line == 3 + shown
+
+
 def test_an_expression_that_two_resources_have_is_a_problem_of_each(tmp_path):
     text = TYPED.replace("Data.web.name", "Data.web.nam").replace(
         "command: run,", 'command: "{{ Data.web.nam }}",'
