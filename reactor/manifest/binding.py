@@ -149,7 +149,8 @@ class Binder:
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
-        for iteration in self._iterations(model, key, declaration):
+        is_loop = bool(self._loops.keys(body))
+        for iteration in self._iterations(model, key, declaration) if is_loop else (self._loops.outside,):
             values = None if self._bound is None else self._bound.values(model, key, declaration)
             if values is None:
                 values = self._values(model, key, declaration, iteration.reader, common)

@@ -147,7 +147,11 @@ class BoundItems:
 
 def _at(key: str, declaration: Declaration) -> int:
     """Return the offset of the value of the property ``key``, which is spelled as in the file."""
-    return next(node.value_at(key) for node in declaration[1:] if node is not None and key in node)
+    for node in (declaration.body, declaration.defaults):
+        if node is not None and key in node:
+            return node.value_at(key)
+    assert declaration.general is not None  # noqa: S101 - for mypy: the value is in one of the three
+    return declaration.general.value_at(key)
 
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:

@@ -95,8 +95,10 @@ class Problems:
         """
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
-        found = Diagnostic(code, message, place(at), hint, placed)
-        self._found.setdefault(found, found._replace(notes=(*placed, *self._iteration, *self._around)))
+        found = whole = Diagnostic(code, message, place(at), hint, placed)
+        if around := (*self._iteration, *self._around):
+            whole = found._replace(notes=(*placed, *around))
+        self._found.setdefault(found, whole)
 
     def inside(self, what: str, at: int) -> tuple[tuple[str, Place], ...]:
         """Return the notes for the problems of what is included at the offset ``at``."""
