@@ -60,10 +60,10 @@ class _Node(Generic[Key]):
     def shift(self, first: int, by: int) -> None:
         """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
         marks: array[int] = self._marks
-        if min(marks) >= first:
+        if marks[0] >= first:
             self.shift_all(by)
             return
-        if max(marks[0], marks[-1]) >= first:
+        if marks[-1] >= first:
             self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
         ends = [*self._starts(marks)[1:], first + 1]
         for end, (_, value) in zip(ends, self._entries(), strict=False):

@@ -86,6 +86,12 @@ async def test_a_webhook_gets_the_json_of_the_message(hook):
     ]  # fmt: skip
 
 
+def test_what_a_channel_does_not_say_is_30_s_5_min_4_h_and_30_s():
+    channel = Channel(command=("/bin/true",))
+    times = (channel.group_wait, channel.group_interval, channel.repeat_interval, channel.timeout)
+    assert times == (30, 5 * 60, 4 * 3600, 30)
+
+
 async def test_a_template_makes_the_body(hook):
     body = '{"text": {{ toJSON(Notification.subject) }}, "count": {{ len(Notification.alerts) }}}'
     await send(Channel(webhook={"url": hook.url, "body": body}), MESSAGE)

@@ -59,15 +59,17 @@ def after(loaded, ref):
     return {edge.first for edge in loaded.graph.edges if edge.second == ref}
 
 
-def test_references_lead_into_a_role_and_out_of_it_and_its_own_names_come_first(tree):
+@pytest.mark.parametrize("name", ["web", "a"], ids=["sorted after its names", "sorted before"])
+def test_references_lead_into_a_role_and_out_of_it_and_its_own_names_come_first(tree, name):
     tree.put(
         site="resources:\n  - exec:\n      - reload: {command: /bin/true}\n      - outside: {command: /bin/true}\n"
-        "      - after: {command: /bin/true, require: [exec#web/inside, role#web]}\n  - role: [web: {}]\n",
+        f"      - after: {{command: /bin/true, require: [exec#{name}/inside, role#{name}]}}\n"
+        f"  - role: [{name}: {{source: roles/web}}]\n",
         roles__web__manifest="resources:\n  - exec:\n      - reload: {command: /bin/echo}\n"
         "      - inside: {command: /bin/true, require: exec#reload, after: exec#outside}\n",
     )
-    assert after(tree.load(), "exec#web/inside") == {"exec#web/reload", "exec#outside"}
-    assert after(tree.load(), "exec#after") == {"exec#web/inside", "role#web"}
+    assert after(tree.load(), f"exec#{name}/inside") == {f"exec#{name}/reload", "exec#outside"}
+    assert after(tree.load(), "exec#after") == {f"exec#{name}/inside", f"role#{name}"}
 
 
 def test_a_glob_in_a_role_covers_the_resources_of_the_role(tree):
