@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from reactor.errors import Place
 from reactor.resource.diagnostic import Diagnostic
@@ -118,7 +118,7 @@ class Problems:
 
     def sorted(self) -> list[Diagnostic]:
         """Return all problems, sorted by place."""
-        return sorted(self._found.values(), key=lambda found: found.place or Place("", 0, 0))
+        return sorted(self._found.values(), key=lambda found: cast("Place", found.place))
 
 
 def read_source(

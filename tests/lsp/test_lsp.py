@@ -342,6 +342,18 @@ def test_of_a_mistake_in_very_many_resources_some_are_shown_and_the_number_of_th
     assert found[-1].span.line == 3 + shown
 
 
+def test_what_a_parameter_takes_from_the_data_is_checked_again_with_them(tmp_path):
+    text = (
+        "data: {port: 8080}\nparameters: {p: {type: integer, default: '{{ Data.port }}'}}\nresources:\n"
+        '  - exec: [{a: {command: "x {{ [1][Parameters.p - 8080] }}"}}]\n'
+    )
+    known = Document(str(tmp_path / "m.yaml"), text)
+    assert known.problems(NO_INPUTS, {known.path: text}, ()) == []
+    known = Document(known.path, text.replace("{port: 8080}", "{port: 8081}"), known)
+    [found] = known.problems(NO_INPUTS, {known.path: known.text}, ())
+    assert found.span.line == 3
+
+
 def test_an_expression_that_two_resources_have_is_a_problem_of_each(tmp_path):
     text = TYPED.replace("Data.web.name", "Data.web.nam").replace(
         "command: run,", 'command: "{{ Data.web.nam }}",'
@@ -354,13 +366,17 @@ def test_an_expression_that_two_resources_have_is_a_problem_of_each(tmp_path):
 
 def test_a_file_that_an_expression_reads_counts_at_each_check(tmp_path):
     read = tmp_path / "x"
-    text = "resources:\n  - exec:\n      - a: {command: /bin/true, timeout: \"{{ file('x') }}\"}\n"
-    read.write_text("5s")
+    items = "".join(
+        f"      - {name}: {{command: /bin/true, cwd: \"{{{{ file('x') }}}}\"}}\n" for name in "ab"
+    )
+    text = f"resources:\n  - exec:\n{items}"
+    read.write_text("/srv")
     known = Document(str(tmp_path / "m.yaml"), text)
     assert known.problems(NO_INPUTS, {known.path: text}, ()) == []
     read.write_text("nine")
     known = Document(known.path, text, known)
-    assert "nine" in known.problems(NO_INPUTS, {known.path: text}, ())[0].message
+    found = known.problems(NO_INPUTS, {known.path: text}, ())
+    assert [each.message.startswith("cwd: ") for each in found] == [True, True]
 
 
 def test_a_broken_text_above_or_below_does_not_stop_completion(editor, path):

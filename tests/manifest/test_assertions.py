@@ -16,6 +16,13 @@ def test_what_holds_is_no_problem(read):
     )
 
 
+@pytest.mark.parametrize(
+    "unit", ["KiB == 1024", "MiB == 1024 * KiB", "GiB == 1024 * MiB", "TiB == 1024 * GiB"]
+)
+def test_each_unit_of_memory_is_1024_of_the_one_before(read, unit):
+    assert read(f"assertions: [{{assert: {unit}}}]\nresources: []\n").diagnostics == []
+
+
 def test_what_does_not_hold_is_an_error_with_the_message_and_the_place_of_the_condition(read):
     reading = read(
         "data: {n: 3}\nassertions:\n  - assert: Data.n > 5\n    message: n is {{ Data.n }}, too few\n"

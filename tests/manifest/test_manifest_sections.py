@@ -6,6 +6,7 @@ from small_kinds import KINDS
 from reactor import ManifestError
 from reactor.manifest import read_manifest
 from reactor.manifest.directories import manifests_in
+from reactor.manifest.document import Settings, joined
 from reactor.manifest.evaluation import UnknownSecretError
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.phrasing import shown
@@ -111,6 +112,13 @@ def test_a_directory_that_can_not_be_read_has_no_manifests(tmp_path):
     assert "No such file or directory" in str(caught.value)
 
 
+def test_the_settings_of_no_manifests_are_the_usual_ones():
+    assert joined(()) == Settings()
+    assert joined((Settings(jobs=3), Settings(jobs=2), Settings(fail_fast=True))) == Settings(
+        jobs=2, fail_fast=True
+    )
+
+
 def test_secrets_are_the_same_if_the_same_are_known_and_the_same_are_not():
     waits = {"b": ("the server does not answer", None)}
     secrets = Secrets({"a": "x"}, waits)
@@ -123,6 +131,15 @@ def test_secrets_are_the_same_if_the_same_are_known_and_the_same_are_not():
         assert secrets != other
         assert other != secrets
     assert Secrets({"a": "x"}, {}) == {"a": "x"}
+
+
+def test_a_secret_that_is_not_known_where_the_graph_needs_it_is_a_problem_at_the_string(read):
+    reading = read(
+        "secrets: {a: {command: [/bin/false]}}\nresources:\n"
+        '  - job: [{x: {command: y, alias: "{{ Secrets.a }}", after: ["job#{{ Secrets.a }}"]}}]\n'
+    )
+    assert [each.code for each in reading.diagnostics] == ["R0134", "R0134"]
+    assert reading.positions == [(3, 36), (3, 63)]
 
 
 def test_the_secrets_of_a_manifest_hide_those_of_the_manifest_that_applies_it():

@@ -121,6 +121,15 @@ def test_the_caret_counts_columns_of_the_terminal(shown, line, column, indent):
     assert caret == "    | " + " " * indent + "^"
 
 
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [(8, ["  7", "  8", "  9"]), (9, ["   8", "   9", "  10"]), (99, ["   98", "   99", "  100"])],
+)
+def test_the_numbers_of_lines_are_aligned(shown, line, numbers):
+    excerpt = [each for each in shown("x\n" * 200, line, 1).splitlines() if " | x" in each]
+    assert [each.partition(" |")[0] for each in excerpt] == numbers
+
+
 def test_a_very_long_line_shows_a_window_around_the_caret(shown):
     report = shown("start" + "x" * 2_000_000, 1, 1_000_000)
     assert max(map(len, report.splitlines())) < 120

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor.documents import parse_values
+from reactor.manifest import yaml_tree
 from reactor.manifest.scalars import plain_value
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import LOADER, MAX_DEPTH, parse
@@ -278,6 +279,15 @@ def test_deep_nesting_is_refused_early(text):
 
 def test_nesting_up_to_the_limit_is_read(tree):
     assert tree("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+
+
+@pytest.mark.parametrize(("most", "is_read"), [(13, True), (12, False)])
+def test_each_value_that_an_alias_stands_for_counts_also_within_other_aliases(monkeypatch, most, is_read):
+    monkeypatch.setattr(yaml_tree, "MAX_EXPANDED", most)
+    found = problems_of("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b]\n")  # 3 + 3, and 7
+    assert [each.message for each in found] == (
+        [] if is_read else ["the aliases stand for more than 12 values"]
+    )
 
 
 def test_a_billion_laughs_are_refused_early():
