@@ -4,6 +4,7 @@ The parts of this package. No part imports one that is listed after it:
 
 - ``errors``: the base class of the errors that users see, and the tree of all of them;
 - ``error_codes``: the meaning of each error code;
+- ``late_imports``: lets trio be imported without OpenSSL;
 - ``suggestions``: finds the known name that a misspelt one probably means;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
@@ -53,6 +54,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reactor import late_imports
+
 if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
@@ -99,6 +102,8 @@ if TYPE_CHECKING:
     from reactor.unpacking.members import UnpackingError, UnpackingLimits, size_in_words
     from reactor.unpacking.single import SingleFile
     from reactor.unpacking.unpack import unpack
+
+late_imports.import_late()
 
 _HOMES = {
     "reactor.engine.engine": ("Engine",),

@@ -23,6 +23,7 @@ BY_ALL = {"reactor.errors", "reactor.suggestions"}
 MAY_IMPORT = {
     "reactor.errors": set(),
     "reactor.error_codes": set(),
+    "reactor.late_imports": set(),
     "reactor.suggestions": set(),
     "reactor.trust": set(),
     "reactor.resource": {"reactor.mountinfo"},

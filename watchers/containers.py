@@ -6,13 +6,15 @@ import json
 from collections.abc import Callable, Container
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import quote
 
 import trio
 
 from reactor import Watch, Watcher, WatchSink, WatchState
-from reactor.watchers.container_api import ApiAnswer, ApiError, answer_of
+
+if TYPE_CHECKING:
+    from reactor.watchers.container_api import ApiAnswer
 
 _FILTERS = json.dumps({"type": ["container", "image", "network"]}, separators=(",", ":"))
 _EVENTS = f"/events?filters={quote(_FILTERS)}"
@@ -114,6 +116,8 @@ class ContainerWatcher(Watcher):
 
     async def _connect(self, path: str) -> bool:
         """Open the stream of events, which `run` then reads. Returns whether there is one."""
+        from reactor.watchers.container_api import ApiError, answer_of  # noqa: PLC0415 - few hosts have containers
+
         stack = AsyncExitStack()
         try:
             answer = await stack.enter_async_context(answer_of(path, "GET", _EVENTS))
@@ -127,6 +131,8 @@ class ContainerWatcher(Watcher):
 
     async def _follow(self, path: str) -> None:
         """Read the events of one daemon until it ends."""
+        from reactor.watchers.container_api import ApiError  # noqa: PLC0415
+
         if path not in self._streams:
             if await self._connect(path):
                 for vertex in self._vertices[path]:

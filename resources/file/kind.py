@@ -47,13 +47,13 @@ from reactor.resources.file.property_types import (
     Xattrs,
     mode_properties,
 )
-from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.rules import problems_of
 from reactor.resources.file.state import FileState
 from reactor.resources.file.validator import paths_in
 
 if TYPE_CHECKING:
     from reactor.resources.file.property_types import TemplatePath
+    from reactor.resources.file.reconciler import Reconciler
     from reactor.resources.file.template import TemplateContent
 
 

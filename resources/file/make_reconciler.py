@@ -10,12 +10,12 @@ from reactor.resources.download.source import Source as Download
 from reactor.resources.download.source import is_url, split_credentials
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.property_types import enterable, parse_mode, special_bits
-from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.state import Desired, Settings
 from reactor.resources.file.validator import Validator
 
 if TYPE_CHECKING:
     from reactor.resources.file.kind import File
+    from reactor.resources.file.reconciler import Reconciler
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -29,8 +29,10 @@ from reactor.hostfs import (
     scan_directory,
     set_attributes,
 )
-from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.state import FileState
+
+if TYPE_CHECKING:
+    from reactor.resources.file.reconciler import Reconciler
 
 _SPECIAL_BITS = 0o7000
 _EXECUTABLE = 0o111

@@ -27,16 +27,21 @@ _WITH_RULES = frozenset(
         "target",
         "setgid",
         "sticky",
-        "force",
+        "acl",
+        "xattrs",
+        "capabilities",
+        "recurse",
+        "file_mode",
     )
-) | {"acl", "xattrs", "capabilities", "recurse", "file_mode"}
-"""The properties that not every file may have."""
+)
+"""The properties that not every file may have, whatever their values."""
 
 
 def problems_of(file: File) -> Iterable[PropertyProblem]:
     """The combinations of properties of ``file`` that are not allowed."""
     if (
         file.ensure == "present"
+        and not file.force
         and _WITH_RULES.isdisjoint(file.model_fields_set)
         and None not in (file.owner, file.group, file.mode)
     ):

@@ -1,0 +1,58 @@
+"""trio is imported without OpenSSL, and has it when it is needed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def printed(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_trio_is_imported_without_ssl_and_idna():
+    code = "import json, sys, reactor, trio; print(json.dumps([name in sys.modules for name in ('trio', 'ssl', 'idna')]))"
+    assert printed(code) == [True, False, False]
+
+
+def test_each_is_the_real_one_for_all_others_and_for_trio():
+    code = """
+import json, sys, reactor, trio
+import ssl, idna
+from trio import _ssl, _socket
+print(json.dumps([
+    isinstance(ssl.create_default_context(), ssl.SSLContext),
+    _ssl._stdlib_ssl.SSLError is ssl.SSLError,
+    _socket._idna.encode is idna.encode,
+    len([finder for finder in sys.meta_path if type(finder).__module__ == "reactor.late_imports"]),
+]))
+"""
+    assert printed(code) == [True, True, True, 0]
+
+
+@pytest.mark.parametrize("first", ["trio", "ssl"])
+def test_what_is_imported_already_stays(first):
+    code = f"import json, {first}, ssl; import reactor, trio; from trio import _ssl; print(json.dumps(_ssl._stdlib_ssl is ssl))"
+    assert printed(code) is True
+
+
+def test_a_connection_by_tls_and_a_name_beyond_ascii_work_when_nothing_was_imported_before():
+    code = """
+import json, reactor, trio
+async def main():
+    found = []
+    try:
+        await trio.open_ssl_over_tcp_stream("127.0.0.1", 1)
+    except OSError as error:
+        found.append(type(error).__name__)
+    try:
+        await trio.socket.getaddrinfo("b\u00fccher.invalid", 1)
+    except OSError as error:
+        found.append(type(error).__name__)
+    print(json.dumps(found))
+trio.run(main)
+"""
+    assert printed(code) == ["OSError", "gaierror"]
