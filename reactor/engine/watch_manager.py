@@ -122,7 +122,8 @@ class Source:
         self._emit = watch_manager.emit
         self._class = watcher
         self._watcher: Watcher | None = None
-        self._watches: dict[int, tuple[Watch, ...]] = {}
+        self._watches: dict[int, Watch | tuple[Watch, ...]] = {}
+        """By vertex. Most have one watch: a tuple of it would take as much memory again."""
         self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
         self._new_data = trio.Event()
@@ -155,7 +156,7 @@ class Source:
 
     def add(self, vertex: int, watches: tuple[Watch, ...]) -> None:
         """Serve ``vertex`` too. It is held until its watches are armed."""
-        self._watches[vertex] = watches
+        self._watches[vertex] = watches if len(watches) > 1 else watches[0]
         self._unarmed[vertex] = None
         self._hold(vertex)
         self._new_data.set()
@@ -166,7 +167,7 @@ class Source:
         if vertex in self._unarmed:
             del self._unarmed[vertex]
         elif self._watcher is not None:
-            for watch in watches:
+            for watch in _each(watches):
                 self._watcher.disarm(watch, vertex)
         self._release(vertex)
 
@@ -230,12 +231,12 @@ class Source:
 
     async def _arm_one(self, watcher: Watcher, vertex: int) -> None:
         watches = self._watches[vertex]
-        for watch in watches:
+        for watch in _each(watches):
             await watcher.arm(watch, vertex)
         if (
             self._watches.get(vertex) is not watches
         ):  # forgotten meanwhile; other vertices may wait for the same watches
-            for watch in watches:
+            for watch in _each(watches):
                 watcher.disarm(watch, vertex)
             return
         del self._unarmed[vertex]
@@ -252,3 +253,7 @@ class Source:
         if vertex in self._held:
             self._held.discard(vertex)
             self._dispatcher.release(vertex)
+
+
+def _each(watches: Watch | tuple[Watch, ...]) -> tuple[Watch, ...]:
+    return watches if isinstance(watches, tuple) else (watches,)

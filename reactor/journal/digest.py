@@ -1,4 +1,7 @@
-"""Digests of the desired state of resources, to distinguish an edit of the manifest from drift of the host."""
+"""Digests of the desired state of resources, to distinguish an edit of the manifest from drift of the host.
+
+A digest is a number of 128 bits: as a text, which the file has, it would take twice the memory for each resource.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,19 @@ _ABOUT_THE_RUN = {
 _BITS = 128
 
 
+def text_of(digest: int) -> str:
+    """The digest as the file has it: 32 hexadecimal digits."""
+    return f"{digest:0{_BITS // 4}x}"
+
+
+def parse_digest(text: str) -> int:
+    """The digest that `text_of` returned as ``text``. For any other text, one that no resource has."""
+    try:
+        return int(text, 16)
+    except ValueError:
+        return -1
+
+
 class ManifestDigest:
     """The digest of all resources of a manifest; their order does not matter.
 
@@ -26,34 +42,34 @@ class ManifestDigest:
     which are in ``made``. Can be made in a thread.
     """
 
-    def __init__(self, resources: Mapping[str, Resource], known: Mapping[str, tuple[Resource, str]]) -> None:
-        self.made: dict[str, tuple[Resource, str]] = {}
+    def __init__(self, resources: Mapping[str, Resource], known: Mapping[str, tuple[Resource, int]]) -> None:
+        self.made: dict[str, tuple[Resource, int]] = {}
         total = 0  # sorting the lines would hold the lock of Python's interpreter for milliseconds
         for ref, resource in resources.items():
-            found, digest = known.get(ref, (None, ""))
+            found, digest = known.get(ref, (None, 0))
             if found is not resource:
                 digest = _digest(_properties(resource))
                 self.made[ref] = (resource, digest)
-            total += int(_digest(f"{ref}\n{digest}"), 16)
-        self.digest = f"{total % (1 << _BITS):032x}"
+            total += _digest(f"{ref}\n{text_of(digest)}")
+        self.digest = text_of(total % (1 << _BITS))
 
 
 class Digests:
     """Makes the digests of the desired state of resources; serializes each resource only once."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[Resource, str]] = {}
+        self._found: dict[str, tuple[Resource, int]] = {}
 
     def adopt(self, manifest: ManifestDigest) -> None:
         """Use the digests that were made for ``manifest``, which is now in force."""
         self._found = manifest.made
 
-    def of_desired(self, resource: Resource) -> str:
+    def of_desired(self, resource: Resource) -> int:
         """The digest of the desired state: all properties in the manifest except those in `_ABOUT_THE_RUN`.
 
         A file that the resource reads counts with its size and time, not with its content, which may be large.
         """
-        found, digest = self._found.pop(resource.ref, (None, ""))  # a digest is usually needed only once
+        found, digest = self._found.pop(resource.ref, (None, 0))  # a digest is usually needed only once
         stamps = [*map(_stamp, resource.source_files())]
         if not self._found:
             self._found = {}  # emptied, it would still take the memory of all that it held
@@ -77,5 +93,6 @@ def _stamp(path: str) -> str:
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_BITS // 8).hexdigest()
+def _digest(text: str) -> int:
+    found = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_BITS // 8).digest()
+    return int.from_bytes(found, "big")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from reactor.engine.events import Cause, Event
-from reactor.journal.digest import Digests, ManifestDigest
+from reactor.journal.digest import Digests, ManifestDigest, parse_digest, text_of
 from reactor.journal.records import Selector
 from reactor.journal.refresh_log import RefreshLog
 from reactor.journal.store import Found, Store, open_store
@@ -40,7 +40,7 @@ class Journal:
         """Whether all pending refreshes of earlier runs are known."""
         self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
         self._desired = Digests()
-        self._digests: dict[str, str | None] = {}
+        self._digests: dict[str, int | None] = {}
         self._applied: dict[str, Resource | None] = {}
         """The resource that was applied last, by each ref of the manifest. Its refs are also those of the store."""
         self._generation = found.generation
@@ -139,7 +139,7 @@ class Journal:
         digest = self._desired.of_desired(resource)
         if self._digest_of(ref) != digest:
             self._digests[ref] = digest
-            self._write_buffer.set_applied(ref, digest, time.time())
+            self._write_buffer.set_applied(ref, text_of(digest), time.time())
             self._writer.wake()
 
     def _note_applied(self, ref: str, resource: Resource | None) -> None:
@@ -157,7 +157,7 @@ class Journal:
             self._write_buffer.set_pending(pair, None, made=now)
             self._writer.wake()
 
-    def _digest_of(self, ref: str) -> str | None:
+    def _digest_of(self, ref: str) -> int | None:
         """The digest of the last applied desired state of ``ref``; None if it was never applied."""
         if ref not in self._digests:
             self._load_digests([ref])
@@ -170,7 +170,8 @@ class Journal:
             return
         self._digests.update(dict.fromkeys(unknown))
         with suppress(sqlite3.Error):  # a failing disk is reported at the next write
-            self._digests.update(self._writer.store.digests(unknown))
+            found = self._writer.store.digests(unknown)
+            self._digests.update((ref, parse_digest(text)) for ref, text in found.items())
 
     # ---- history ----
 
@@ -239,16 +240,17 @@ class Journal:
 
     def _restate(self) -> None:
         """Queue all known state, for a new file."""
+        digests = {ref: text_of(digest) for ref, digest in self._digests.items() if digest is not None}
         self._write_buffer.restate(
-            self._refresh_log.pairs(), self._undo_records.rows(), self._digests, self._aliases
+            self._refresh_log.pairs(), self._undo_records.rows(), digests, self._aliases
         )
         if self._generation:
             self._write_buffer.add_generation(self._generation, self._writer.store.in_force)
 
 
 def _known_digests(
-    applied: Mapping[str, Resource | None], digests: Mapping[str, str | None]
-) -> dict[str, tuple[Resource, str]]:
+    applied: Mapping[str, Resource | None], digests: Mapping[str, int | None]
+) -> dict[str, tuple[Resource, int]]:
     """The resources that were applied and their digests, unless the digests include stamps of source files."""
     return {
         ref: (each, digest)

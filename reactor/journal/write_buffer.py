@@ -117,18 +117,17 @@ class WriteBuffer:
         self,
         pending: Iterable[Pair],
         originals: Iterable[UndoRecord],
-        digests: Mapping[str, str | None],
+        digests: Mapping[str, str],
         aliases: dict[str, str],
     ) -> None:
-        """Add all of this state again, for a new file. The digest is None for a resource that was never applied."""
+        """Add all of this state again, for a new file."""
         now = time.time()
         for pair in pending:
             self.set_pending(pair, now)
         for original in originals:
             self.set_original(original.ref, original)
         for ref, digest in digests.items():
-            if digest is not None:
-                self.set_applied(ref, digest, now)
+            self.set_applied(ref, digest, now)
         self.set_aliases(aliases)
 
     def take_urgent(self) -> Batch:

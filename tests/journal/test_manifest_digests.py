@@ -1,6 +1,8 @@
 """A reload makes the digests of the resources that differ; those of the others are known."""
 
-from reactor.journal.digest import Digests, ManifestDigest
+import pytest
+
+from reactor.journal.digest import Digests, ManifestDigest, parse_digest, text_of
 from reactor.resource.base import Resource
 from reactor.resource.declared import Declared, declare
 from reactor.resources.file.kind import File
@@ -12,11 +14,11 @@ def made(name: str, content: str = "x") -> File:
     return file
 
 
-def known(*resources: Resource) -> dict[str, tuple[Resource, str]]:
+def known(*resources: Resource) -> dict[str, tuple[Resource, int]]:
     return {each.ref: (each, Digests().of_desired(each)) for each in resources}
 
 
-def digest_of(resources: list[Resource], known: dict[str, tuple[Resource, str]]) -> str:
+def digest_of(resources: list[Resource], known: dict[str, tuple[Resource, int]]) -> str:
     return ManifestDigest({each.ref: each for each in resources}, known).digest
 
 
@@ -27,8 +29,18 @@ def test_known_digests_make_the_digest_of_the_same_manifest():
 
 def test_a_known_digest_is_not_made_again():
     one = made("/tmp/a")
-    forged = {one.ref: (one, "forged")}
+    forged = {one.ref: (one, 1)}
     assert digest_of([one], forged) != digest_of([one], {})
+
+
+@pytest.mark.parametrize("digest", [0, 1, 2**128 - 1])
+def test_a_digest_is_read_as_it_was_written(digest):
+    assert len(text_of(digest)) == 32
+    assert parse_digest(text_of(digest)) == digest
+
+
+def test_a_text_that_is_no_digest_is_that_of_no_resource():
+    assert parse_digest("damaged") not in range(2**128)
 
 
 def test_the_known_digest_of_another_version_does_not_count():

@@ -109,7 +109,7 @@ def test_a_full_buffer_drops_the_oldest_with_its_diffs_and_counts_it(monkeypatch
 
 def test_all_known_state_is_written_again_to_a_new_file():
     write_buffer, original = WriteBuffer(), UndoRecord("file#/a", "/etc/site.yaml", None, None)
-    write_buffer.restate([PAIR], [original], {"file#/a": "digest", "file#/b": None}, {"a": "file#/a"})
+    write_buffer.restate([PAIR], [original], {"file#/a": "digest"}, {"a": "file#/a"})
     batch = write_buffer.take()
     assert list(batch.refreshes) == [PAIR]
     assert batch.originals == {"file#/a": original}
