@@ -61,11 +61,16 @@ class PathOwners:
         If False, claims are compared one by one.
         """
         claimed = self._vertex_table.claimed
-        if mounts.by_point or ref in claimed.attributes_only or (paths := claimed.paths.get(ref)) is None:
+        if (
+            mounts.by_point
+            or ref in claimed.attributes_only
+            or ref in claimed.units
+            or ref in claimed.unknown
+        ):
             return False
         return all(
             len(claimed.by_path[path]) == 1 and len(self._names_of(path.rpartition("/")[0])) == 1
-            for path in paths
+            for path in claimed.paths.get(ref, ())
         )
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:

@@ -90,7 +90,9 @@ def finished(builder: GraphBuilder) -> Graph:
         for first, below in zip(refs, builder.successors, strict=True)
         for second, edge in below.items()
     ]
-    return Graph(by_ref, edges, claimed=Claimed.of(builder.claims, refs, builder.real_paths))
+    return Graph(
+        by_ref, edges, claimed=Claimed.of(builder.claims, refs, builder.real_paths, builder.declined)
+    )
 
 
 _REASON = "what was done last is undone first"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -27,7 +27,7 @@ class Claimed:
 
     Two paths can be one file only if their last components are equal. So only the paths whose last component several
     claims have are kept: ``by_path`` has the claiming refs of each, and ``paths`` these paths of each ref that claims
-    any path. ``directories`` has all names of the parent directories of all claimed paths, by device and inode, without
+    one. ``unknown`` are the refs whose claims are not here, because a condition excluded them. ``directories`` has all names of the parent directories of all claimed paths, by device and inode, without
     directories that do not exist. ``attributes_only`` has the paths whose content no resource manages, by claiming ref.
     ``units`` are the refs of the resources that claim units.
     """
@@ -37,12 +37,19 @@ class Claimed:
     directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
     attributes_only: dict[str, list[str]] = field(default_factory=dict)
     units: dict[str, None] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
     _ids: dict[str, DirectoryId] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, claims: Collection[PlacedClaim], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
-        """The index of ``claims``. ``refs`` are those of the vertices."""
-        claimed = cls()
+    def of(
+        cls,
+        claims: Collection[PlacedClaim],
+        refs: Sequence[str],
+        real_paths: RealPaths,
+        unknown: Iterable[int] = (),
+    ) -> Claimed:
+        """The index of ``claims``. ``refs`` are those of the vertices, ``unknown`` the vertices whose claims are not there."""
+        claimed = cls(unknown=frozenset(map(refs.__getitem__, unknown)))
         once, repeated = set[str](), set[str]()
         for claim in claims:
             if claim.space in FILE_SPACES:
@@ -56,10 +63,9 @@ class Claimed:
             elif claim.space in FILE_SPACES:
                 parent, _, name = claim.key.rpartition("/")
                 parents.add(parent)
-                known = claimed.paths.setdefault(ref, ())
                 if name in repeated:
                     claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
-                    claimed.paths[ref] = (*known, claim.key)
+                    claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
                 if claim.is_attributes_only:
                     claimed.attributes_only.setdefault(ref, []).append(claim.key)
         for parent in parents:
