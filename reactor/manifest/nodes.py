@@ -54,7 +54,7 @@ class _Node(Generic[Key]):
             isinstance(other, type(self))
             and self == other
             and self.raws == other.raws
-            and all(value.is_like(other[key]) for key, value in self._entries() if hasattr(value, "is_like"))  # type: ignore[index]
+            and all(value.is_like(other[key]) for key, value in self._entries() if value.__class__ in _NODES)  # type: ignore[index]
         )
 
     def shift(self, first: int, by: int) -> None:
@@ -67,14 +67,14 @@ class _Node(Generic[Key]):
             self._marks = array("I", [at + by if at >= first else at for at in marks])  # type: ignore[misc]
         ends = [*self._starts(marks)[1:], first + 1]
         for end, (_, value) in zip(ends, self._entries(), strict=False):
-            if end > first and hasattr(value, "shift"):
+            if end > first and value.__class__ in _NODES:
                 value.shift(first, by)
 
     def shift_all(self, by: int) -> None:
         """Add ``by`` to all offsets."""
         self._marks = array("I", map(by.__add__, self._marks))  # type: ignore[misc]
         for _, value in self._entries():
-            if value.__class__ in (Mapping, Sequence):
+            if value.__class__ in _NODES:
                 value.shift_all(by)
 
     def _starts(self, marks: array[int]) -> array[int]:
@@ -184,6 +184,9 @@ class Sequence(_Node[int], list[Any]):
 
     def _starts(self, marks: array[int]) -> array[int]:
         return marks[1:]
+
+
+_NODES: Final = (Mapping, Sequence)
 
 
 def as_written(node: Any) -> Any:
