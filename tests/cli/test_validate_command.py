@@ -101,6 +101,34 @@ def test_what_is_wrong_with_rendered_resources_is_shown_in_their_text(reactor, m
     assert "\n  3 |         comand: /bin/echo hello\n    |         ^\n" in done.err
 
 
+def test_a_template_that_gives_a_map_is_an_error_at_the_start_of_its_text(reactor, manifest, tmp_path):
+    path = manifest("ccm: {resources_jet_file: r.jet}\n")
+    (tmp_path / "r.jet").write_text("exec: []\n")
+    done = reactor("validate", path)
+    assert (
+        f"{tmp_path}/r.jet (rendered):1:1: error[R0105]: the template must give a list of resources"
+        in done.err
+    )
+
+
+def test_a_wrong_default_takes_no_other_default_away(reactor, manifest, tmp_path):
+    defaults = "defaults: {file: {ensure: present, owner: root, group: root, mode: wrong}}\n"
+    done = reactor(
+        "validate",
+        manifest(f"{defaults}resources: [{{file: [{tmp_path}/a: {{content: x, mode: '0644'}}]}}]\n"),
+    )
+    assert done.err.count("error[") == 1
+    assert "error[R0111]: mode: mode 'wrong' is" in done.err
+
+
+def test_a_reference_into_a_manifest_that_is_not_there_is_no_further_error(reactor, manifest, tmp_path):
+    path = manifest("resources: [{exec: [{a: {command: /bin/true, require: exec#other}}]}]\n")
+    done = reactor("run", "--converge-once", path, tmp_path / "none.yaml")
+    assert done.code == 2
+    assert done.err.count("error[") == 1
+    assert "none.yaml:1:1: error[R0101]: can't read the manifest" in done.err
+
+
 def test_rendered_resources_with_a_secret_in_them_are_not_shown(reactor, manifest, tmp_path):
     path = manifest("data:\n  say: hey  # @secret\nccm: {resources_jet_file: r.jet}\n")
     (tmp_path / "r.jet").write_text("- exec:\n    - a:\n        comand: /bin/echo [[ Data.say ]]\n")

@@ -27,3 +27,8 @@ def test_it_is_the_first_letter_of_the_error_or_the_beginning_of_the_value(text,
     at = text.index(":") + 2
     expected = at if found is None else text.index(found)
     assert offset_in_source(Source("m.yaml", text), at, VALUE, BAD, BAD + 3) == expected
+
+
+@pytest.mark.parametrize(("start", "end", "found"), [(1, 1, 5), (1, 2, 5), (0, 0, 4), (2, 1, 6)])
+def test_an_error_without_characters_is_at_the_one_where_it_begins(start, end, found):
+    assert offset_in_source(Source("site.yaml", 'a: "xyz"'), 3, "xyz", start, end) == found
