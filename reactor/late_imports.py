@@ -6,6 +6,7 @@ With OpenSSL, they take 3 MiB of memory. Each is imported when trio first uses o
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -28,7 +29,9 @@ class _LateModule(ModuleType):
     """Stands for the module of this name, which is imported when one of its names is used."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(__import__(self.__name__), name)
+        if sys.modules.get(self.__name__) is self:  # a name is used while trio is being imported
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
 
 
 class _TrioFinder:
@@ -57,11 +60,12 @@ class _TrioLoader:
         return getattr(self._usual, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute trio. Only its modules see the late ones: everything else imports the real ones, as always."""
-        late = [name for name in _LATE if name not in sys.modules]
-        sys.modules.update({name: _LateModule(name) for name in late})
+        """Execute trio. Only what it imports sees the late modules: all others import the real ones, as always."""
+        late = {name: _LateModule(name) for name in _LATE if name not in sys.modules}
+        sys.modules.update(late)
         try:
             self._usual.exec_module(module)
         finally:
-            for name in late:
-                del sys.modules[name]
+            for name, each in late.items():
+                if sys.modules.get(name) is each:
+                    del sys.modules[name]

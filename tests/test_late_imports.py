@@ -39,6 +39,18 @@ def test_what_is_imported_already_stays(first):
     assert printed(code) is True
 
 
+def test_a_trio_that_uses_a_name_while_it_is_imported_gets_the_real_module(tmp_path):
+    (tmp_path / "trio").mkdir()
+    (tmp_path / "trio" / "__init__.py").write_text("import ssl\nVERSION = ssl.OPENSSL_VERSION\n")
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import reactor, trio, ssl, idna
+print(json.dumps([trio.VERSION == ssl.OPENSSL_VERSION, type(ssl).__name__, type(idna).__name__]))
+"""
+    assert printed(code) == [True, "module", "module"]
+
+
 def test_a_connection_by_tls_and_a_name_beyond_ascii_work_when_nothing_was_imported_before():
     code = """
 import json, reactor, trio

@@ -27,9 +27,10 @@ class Claimed:
 
     Two paths can be one file only if their last components are equal. So only the paths whose last component several
     claims have are kept: ``by_path`` has the claiming refs of each, and ``paths`` these paths of each ref that claims
-    one. ``unknown`` are the refs whose claims are not here, because a condition excluded them. ``directories`` has all names of the parent directories of all claimed paths, by device and inode, without
+    one. ``directories`` has all names of the parent directories of all claimed paths, by device and inode, without
     directories that do not exist. ``attributes_only`` has the paths whose content no resource manages, by claiming ref.
-    ``units`` are the refs of the resources that claim units.
+    ``units`` are the refs of the resources that claim units; ``unknown`` those whose claims are not here, because a
+    condition excluded them.
     """
 
     by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -60,7 +60,8 @@ class Document:
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
 
-        If there is too much, the last problem returned says how many follow. Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
+        If there are too many, the last one says how many follow. Fetches nothing and reads no secrets: a role that is
+        not in the cache is a problem.
         """
         known = inputs._replace(
             unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None, bound=self.bound
