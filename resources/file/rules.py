@@ -41,7 +41,7 @@ def problems_of(file: File) -> Iterable[PropertyProblem]:
     """The combinations of properties of ``file`` that are not allowed."""
     if (
         file.ensure == "present"
-        and not file.force
+        and not (file.force and "force" in file.model_fields_set)
         and _WITH_RULES.isdisjoint(file.model_fields_set)
         and None not in (file.owner, file.group, file.mode)
     ):
