@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
@@ -16,6 +17,16 @@ from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
 from reactor.resource.relations import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
+
+_MOST_INDICES = 2
+"""Units of the system and of the user have other stamps."""
+
+
+class _UnitIndex(NamedTuple):
+    """The refs that claim units: by the key of the unit, while a stamp is the same, and those with another stamp."""
+
+    by_key: dict[str, list[str]]
+    uncertain: list[str]
 
 
 class PathOwners:
@@ -27,12 +38,14 @@ class PathOwners:
     def __init__(self, vertex_table: VertexTable) -> None:
         self._vertex_table = vertex_table
         self._refused: set[int] = set()
+        self._units: dict[object, _UnitIndex] = {}
         self._decided: set[int] = set()
         """The vertices with conditions that were evaluated and are met."""
 
     def forget(self, gone: Iterable[int]) -> None:
         """Another graph is in force, without ``gone``. Refused vertices may try again; files may have other paths."""
         self._refused.clear()
+        self._units.clear()
         self._decided.difference_update(gone)
         self.__dict__.pop("_hard_links", None)
         self.__dict__.pop("_groups", None)
@@ -108,13 +121,37 @@ class PathOwners:
 
     def _refs(self, claim: Claim) -> Iterator[str]:
         if claim.space == UNITS:
-            yield from self._vertex_table.claimed.units
+            yield from self._refs_of_unit(claim)
             return
         directory, _, base = claim.key.rpartition("/")
         for name in self._names_of(directory):
             yield from self._vertex_table.claimed.by_path.get(f"{name}/{base}", ())
         if claim.is_attributes_only and (shared := hard_link_of(claim.key)) is not None:
             yield from self._hard_links.get(shared, ())
+
+    def _refs_of_unit(self, claim: Claim) -> Collection[str]:
+        """The refs that may claim the unit of ``claim``, of those that claim units."""
+        if claim.stamp is None:
+            return self._vertex_table.claimed.units
+        if claim.stamp not in self._units:
+            if len(self._units) >= _MOST_INDICES:
+                self._units.clear()
+            self._units[claim.stamp] = self._index_units(claim.stamp)
+        index = self._units[claim.stamp]
+        return (*index.by_key.get(claim.key, ()), *index.uncertain)
+
+    def _index_units(self, stamp: object) -> _UnitIndex:
+        index = _UnitIndex({}, [])
+        for ref in self._vertex_table.claimed.units:
+            if (vertex := self._vertex_table.find(ref)) is None:
+                continue
+            resource = self._vertex_table.resources[vertex]
+            for each in resource.claims():
+                if each.space == UNITS and each.stamp == stamp and resource.declared.deferred is None:
+                    index.by_key.setdefault(each.key, []).append(ref)
+                elif each.space == UNITS:
+                    index.uncertain.append(ref)
+        return index
 
     def _names_of(self, directory: str) -> Collection[str]:
         """``directory`` and its other names, as far as anything in them is claimed."""

@@ -50,12 +50,14 @@ CHANGING_SPACES = FILE_SPACES | {UNITS}
 class Claim(NamedTuple):
     """The desired attributes of the thing ``key`` in ``space`` (``path``, ``unit``).
 
-    An attribute should have the name of the property that sets it: errors point to that property.
+    An attribute should have the name of the property that sets it: errors point to that property. As long as ``stamp`` is
+    the same, so is the key; None if nobody knows when it changes.
     """
 
     space: str
     key: str
     desired: Mapping[str, object]
+    stamp: object | None = None
 
     @property
     def is_attributes_only(self) -> bool:

@@ -43,7 +43,14 @@ from reactor.resources.service.systemd_dbus import dbus_systemd
 from reactor.resources.service.sysv import scripts_of
 from reactor.watchers.dbus import NoBusError, Scope
 from reactor.watchers.systemd import UnitWatch
-from reactor.watchers.units import UNIT_TYPES, directories, drop_in_names, real_name, template_of
+from reactor.watchers.units import (
+    UNIT_TYPES,
+    directories,
+    drop_in_names,
+    names_stamp,
+    real_name,
+    template_of,
+)
 
 _LONGEST = 255
 _WORD = re.compile(r"(?:[A-Za-z0-9._+:~@-]|\\x[0-9a-f]{2})+")
@@ -163,9 +170,11 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
     def claims(self) -> Iterable[Claim]:
         """The unit, by its real name, with its managed properties."""
         desired = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
-        unit = real_name(self.unit, Scope(self.scope))
+        scope = Scope(self.scope)
+        stamp, unit = names_stamp(scope), real_name(self.unit, scope)
         key = unit if self.scope == "system" else f"{unit} of the user"
-        yield Claim("unit", key, {name: value for name, value in desired.items() if value is not None})
+        wanted = {name: value for name, value in desired.items() if value is not None}
+        yield Claim("unit", key, wanted, stamp=stamp)
 
     async def observe(self) -> UnitState:
         """The state of the unit, after any transition that it is in.

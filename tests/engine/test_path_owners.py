@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from reactor.engine.path_owners import PathOwners, _is_same
+from reactor.graph.graph import Claimed
+from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
 from reactor.resource.relations import MOUNT_POINTS, PATHS, UNITS, Claim
 
@@ -89,3 +91,64 @@ def test_who_disagrees_is_told_on_what_and_with_whom():
         Claim(PATHS, "/a", {"ensure": "absent", "mode": "0644"}),
     )
     assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) declares another ensure and mode"
+
+
+class Unit:
+    """A resource that claims a unit. ``units`` has the keys and the stamp of all."""
+
+    contradictions = Resource.contradictions
+    declared = SimpleNamespace(place=None, deferred=None)
+
+    def __init__(self, units, name, state):
+        self.ref, self._units, self._name, self._state = f"service#{name}", units, name, state
+
+    def claims(self):
+        self._units.reads += 1
+        yield Claim(UNITS, self._units.keys[self._name], {"ensure": self._state}, stamp=self._units.stamp)
+
+
+class Units:
+    """The vertex table of resources that claim units by ``keys``, and how often their claims were read."""
+
+    def __init__(self, **keys):
+        self.stamp, self.keys, self.reads = "now", keys, 0
+        self.resources = [Unit(self, name, state) for name, state in zip(keys, "abc", strict=False)]
+        self.refs = [each.ref for each in self.resources]
+        self.claimed = Claimed(units=dict.fromkeys(self.refs))
+        self.find = self.refs.index
+        self._owners = PathOwners(self)
+
+    def check(self, vertex):
+        self.reads = 0
+        mounts = SimpleNamespace(by_point=(), unresponsive_reason=lambda _: None)
+        try:
+            self._owners.require_agreement(vertex, mounts)
+        except ResourceError as error:
+            return error.message
+        return None
+
+
+def test_the_names_of_other_units_are_read_once_while_they_can_not_have_changed():
+    units = Units(one="one", two="two", three="three")
+    assert units.check(0) is None
+    assert units.reads == 4  # its own, and all
+    assert units.check(1) is None
+    assert units.reads == 1
+
+
+def test_a_unit_that_becomes_another_name_of_a_managed_one_is_refused():
+    units = Units(one="one", two="two", three="three")
+    assert units.check(0) is None
+    units.keys["two"], units.stamp = "one", "later"
+    assert units.check(0) == "the unit one: service#two declares another ensure"
+    assert units.check(2) is None
+
+
+def test_all_units_are_compared_while_their_names_may_change():
+    units = Units(one="one", two="one")
+    units.stamp = None
+    assert "service#two declares another ensure" in units.check(0)
+    units.keys["two"] = "two"
+    assert units.check(0) is None
+    assert units.check(0) is None
+    assert units.reads == 2
