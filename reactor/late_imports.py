@@ -51,7 +51,7 @@ class _TrioFinder:
 
 
 class _TrioLoader:
-    """Executes trio while late modules stand in the place of those that are not imported yet."""
+    """Executes trio with a `_LateModule` in the place of each module that is not imported yet."""
 
     def __init__(self, usual: Loader) -> None:
         self._usual = usual

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from contextlib import suppress
 from functools import cache
 from weakref import WeakKeyDictionary
@@ -26,8 +25,6 @@ _SYSTEM_DIRECTORIES = (
 )  # fmt: skip
 
 
-_TICK = 100_000_000
-"""Nanoseconds after which a change of a directory certainly gets another time than the one before."""
 _MOST_ALIASES = 10
 """The most symlinks from alias to alias that are followed."""
 
@@ -87,23 +84,6 @@ def real_name(unit: str, scope: Scope) -> str:
             break
         unit = name
     return unit
-
-
-def names_stamp(scope: Scope) -> object | None:
-    """A stamp of the directories of unit files: as long as it is the same, `real_name` is the same for every unit.
-
-    None if one of them has just changed: the clock of the file system may not tell the next change from that one.
-    """
-    found, newest = [], 0
-    for each in directories(scope):
-        try:
-            status = os.stat(each)
-        except OSError:
-            found.append((0, 0, 0))
-        else:
-            found.append((status.st_dev, status.st_ino, status.st_ctime_ns))
-            newest = max(newest, status.st_ctime_ns)
-    return (scope, *found) if newest < time.time_ns() - _TICK else None
 
 
 def _found(path: str) -> str | None:

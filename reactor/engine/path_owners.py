@@ -39,6 +39,7 @@ class PathOwners:
         self._vertex_table = vertex_table
         self._refused: set[int] = set()
         self._units: dict[object, _UnitIndex] = {}
+        """By the stamp that the claims had."""
         self._decided: set[int] = set()
         """The vertices with conditions that were evaluated and are met."""
 
@@ -130,7 +131,7 @@ class PathOwners:
             yield from self._hard_links.get(shared, ())
 
     def _refs_of_unit(self, claim: Claim) -> Collection[str]:
-        """The refs that may claim the unit of ``claim``, of those that claim units."""
+        """The refs that may claim the same unit as ``claim``: all that claim any unit, if names may have changed."""
         if claim.stamp is None:
             return self._vertex_table.claimed.units
         if claim.stamp not in self._units:

@@ -84,7 +84,7 @@ class Document:
     def _shown(self, diagnostics: Sequence[Diagnostic]) -> list[Problem]:
         shown = [self._problem(each) for each in diagnostics[:MOST_PROBLEMS]]
         if more := len(diagnostics) - len(shown):
-            message = f"not shown: {more} more problems; mend the others first, or run 'reactor validate'"
+            message = f"not shown: {more} more problems; fix those above first, or run 'reactor validate'"
             shown.append(Problem(self._problem(diagnostics[MOST_PROBLEMS]).span, message, None))
         return shown
 

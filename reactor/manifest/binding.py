@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -149,8 +149,7 @@ class Binder:
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
-        is_loop = bool(self._loops.keys(body))
-        for iteration in self._iterations(model, key, declaration) if is_loop else (self._loops.outside,):
+        for iteration in self._iterations(model, key, declaration):
             values = None if self._bound is None else self._bound.values(model, key, declaration)
             if values is None:
                 values = self._values(model, key, declaration, iteration.reader, common)
@@ -181,10 +180,18 @@ class Binder:
             self._factory.make_again(found, declaration, self._loops.outside.expression_context)
         return found is not None
 
-    def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterator[Iteration]:
-        """Yield an iteration for each resource that the declaration makes. ``name`` is their name as written."""
+    def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterable[Iteration]:
+        """Return an iteration for each resource that the declaration makes. ``name`` is their name as written."""
         body = declaration.body
-        if body is not None and self._loops.is_deferred(body):
+        if body is None or not self._loops.keys(body):
+            return (self._loops.outside,)
+        return self._looped(model, name, declaration, body)
+
+    def _looped(
+        self, model: type[Resource], name: str, declaration: Declaration, body: Mapping
+    ) -> Iterator[Iteration]:
+        """Yield an iteration for each resource that a loop makes. ``body`` is that of the declaration."""
+        if self._loops.is_deferred(body):
             if not self._loops.is_valid(body):
                 self._resource_table.unread = True
                 return
@@ -196,15 +203,13 @@ class Binder:
         yield from self._each(model, body, self._loops.iterations(body))
 
     def _each(
-        self, model: type[Resource], body: Mapping | None, found: list[Iteration] | None
+        self, model: type[Resource], body: Mapping, found: list[Iteration] | None
     ) -> Iterator[Iteration]:
         if found is None:  # it is not known which resources there are
             self._resource_table.unread = True
         elif not found:
             # Roles may have resources of any kind.
             self._resource_table.broken.add("*#*" if issubclass(model, Composite) else f"{model.kind}#*")
-        elif body is None or found[0] is self._loops.outside:
-            yield self._loops.outside
         else:
             for iteration in found:
                 with self._problems.in_iteration(iteration.key, body.key_at(FOR_EACH)):

@@ -76,19 +76,16 @@ class Loops:
         """Return the keys that make the declaration with this body a loop, and are no properties. Empty for others."""
         return _KEYS if body is not None and FOR_EACH in body and self._allowed else _NONE
 
-    def is_deferred(self, body: Mapping | None) -> bool:
+    def is_deferred(self, body: Mapping) -> bool:
         """Whether the elements of the loop with this body are known only in a run."""
-        keys = self.keys(body)
-        return bool(keys) and body is not None and any(uses_outputs(body[key]) for key in keys if key in body)
+        return any(uses_outputs(body[key]) for key in self.keys(body) if key in body)
 
     def is_valid(self, body: Mapping) -> bool:
         """Whether the elements of a deferred loop are valid, as far as they are known without outputs. If not, report why."""
         return uses_outputs(body[FOR_EACH]) or self._elements(body, FOR_EACH, self.outside) is not None
 
-    def iterations(self, body: Mapping | None) -> list[Iteration] | None:
-        """Return the iterations of the declaration with this body. If they are not known, report why: None."""
-        if body is None or not self.keys(body):
-            return [self.outside]
+    def iterations(self, body: Mapping) -> list[Iteration] | None:
+        """Return the iterations of the loop with this body. If they are not known, report why: None."""
         elements = self._elements(body, FOR_EACH, self.outside)
         return None if elements is None else self._over(body, elements)
 

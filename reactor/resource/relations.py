@@ -50,8 +50,8 @@ CHANGING_SPACES = FILE_SPACES | {UNITS}
 class Claim(NamedTuple):
     """The desired attributes of the thing ``key`` in ``space`` (``path``, ``unit``).
 
-    An attribute should have the name of the property that sets it: errors point to that property. As long as ``stamp`` is
-    the same, so is the key; None if nobody knows when it changes.
+    An attribute should have the name of the property that sets it: errors point to that property. While the ``stamp`` of
+    a resource's claim stays equal, its key stays the same; without a stamp, the key may change at any time.
     """
 
     space: str

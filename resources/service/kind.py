@@ -41,13 +41,13 @@ from reactor.resources.service.systemctl import Systemctl
 from reactor.resources.service.systemd import FileChange, Job, Systemd
 from reactor.resources.service.systemd_dbus import dbus_systemd
 from reactor.resources.service.sysv import scripts_of
+from reactor.resources.service.unit_files import names_stamp
 from reactor.watchers.dbus import NoBusError, Scope
 from reactor.watchers.systemd import UnitWatch
 from reactor.watchers.units import (
     UNIT_TYPES,
     directories,
     drop_in_names,
-    names_stamp,
     real_name,
     template_of,
 )

@@ -6,10 +6,12 @@ systemd itself does not report a new file that overrides another one, or a drop-
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from reactor.hostfs import Stamp, stamp_is_reliable, stamp_of
 from reactor.watchers.dbus import Scope
 from reactor.watchers.units import directories, drop_in_names, template_of
 
@@ -24,6 +26,25 @@ def unit_files_of(unit: str, scope: Scope) -> list[str]:
         if os.path.lexists(path := f"{directory}/{unit}"):
             found.setdefault(path, path)
     return list(found)
+
+
+def names_stamp(scope: Scope) -> object | None:
+    """A stamp of the directories of unit files: while it stays equal, `real_name` is the same for every unit.
+
+    None if a later change might not change the stamp.
+    """
+    found: list[Stamp] = []
+    now = time.time_ns()
+    for directory in directories(scope):
+        try:
+            status = os.stat(directory)
+        except OSError:
+            found.append(())
+            continue
+        if not stamp_is_reliable(status, now):
+            return None
+        found.append(stamp_of(status))
+    return scope, *found
 
 
 def is_another(files: Sequence[str], read: str) -> bool:
