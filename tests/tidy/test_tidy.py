@@ -8,13 +8,13 @@ import pytest
 from namespaces import run_in_namespaces
 
 from reactor import ManifestError, ResourceError
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Cause, Checked, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resources.tidy import Tidy
 from reactor.resources.tidy.rule import parse_size
 from reactor.resources.tidy.sweep import Sweep
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import Story, converge_once, running
 
 DAY = 86400
 STRANGER = 1234
@@ -38,6 +38,10 @@ def age(path: Path, days: float) -> None:
 
 def names(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*")}
+
+
+def changes(story: Story, ref: str) -> list[Checked]:
+    return [each for each in story.checks(ref) if each.result is Result.CHANGED]
 
 
 async def swept(*resources: Tidy, **options) -> list[Result]:
@@ -176,9 +180,9 @@ async def test_a_file_that_is_old_when_it_comes_or_grows_too_large_goes_at_once(
         put(tmp_path / "elsewhere", 40).rename(tmp_path / "deep/old")
         await story.until(lambda: not (tmp_path / "deep/old").exists())
         put(tmp_path / "deep/big", 0, 2048)
-        await story.until(lambda: not (tmp_path / "deep/big").exists())
-        checks = [each for each in story.checks(f"tidy#{tmp_path}/deep") if each.result is Result.CHANGED]
-        assert Cause.DRIFT in checks[-1].causes
+        await story.until(lambda: changes(story, f"tidy#{tmp_path}/deep"))
+        assert not (tmp_path / "deep/big").exists()
+        assert Cause.DRIFT in changes(story, f"tidy#{tmp_path}/deep")[-1].causes
 
 
 async def test_an_event_costs_a_look_at_its_path_alone(tmp_path, monkeypatch):
