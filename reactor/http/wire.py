@@ -31,7 +31,9 @@ _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024
 """The bytes of one read. Parsing them takes a few milliseconds; the event loop runs after each read."""
 _MOST_HEAD = 64 * 1024
-"""The most bytes before the body: header fields and interim responses, at most 30 ms of parsing."""
+"""The most bytes before the body: header fields and interim responses."""
+_MOST_STATUS_LINES = 20
+"""The most status lines before the body: each interim response has one, and 64 KiB would hold thousands of them."""
 _MOST_AROUND = 2 * _READ_BODY
 """The most bytes, beyond the size of the content, that a body may add, such as chunk lengths and trailers."""
 
@@ -41,6 +43,7 @@ class Meter:
 
     def __init__(self) -> None:
         self._head = 0
+        self._status_lines = 0
         self._body = 0
         self._content = 0
         self._body_at_content = 0
@@ -55,16 +58,22 @@ class Meter:
             raise HttpError("the answer is not read any further")
         return _READ_BODY if self._has_head else _READ_HEAD
 
-    def came(self, size: int) -> None:
-        """Count ``size`` received bytes. Raises HttpError if too few of them are content."""
+    def came(self, data: bytes) -> None:
+        """Count the received bytes ``data``. Raises HttpError if too few of them are content."""
         if not self._has_head:
-            self._head += size
-            if self._head > _MOST_HEAD:
-                raise HttpError(f"the header of the answer is larger than {_MOST_HEAD // 1024} KiB")
+            self._came_before_body(data)
             return
-        self._body += size
+        self._body += len(data)
         if max(self._body - self._body_at_content, self._body - 2 * self._content) > _MOST_AROUND:
             raise HttpError("the answer holds more bytes around its content than content")
+
+    def _came_before_body(self, data: bytes) -> None:
+        self._head += len(data)
+        self._status_lines += data.count(b"HTTP/1.")
+        if self._head > _MOST_HEAD:
+            raise HttpError(f"the header of the answer is larger than {_MOST_HEAD // 1024} KiB")
+        if self._status_lines > _MOST_STATUS_LINES:
+            raise HttpError(f"the server sends more than {_MOST_STATUS_LINES} answers to one request")
 
     def begin_body(self) -> None:
         """Note that the body begins now."""
@@ -116,7 +125,7 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return the next bytes. Raises HttpError if there are too many, and after `Meter.close`."""
         data = await self._stream.read(min(max_bytes, self._meter.room), timeout)
-        self._meter.came(len(data))
+        self._meter.came(data)
         await my_turn()
         return data
 

@@ -63,7 +63,10 @@ FLOODS = {
         "the header of the answer",
     ),
     "a line that never ends": (flooding(b"HTTP/1.1 200 OK\r\na: ", b"b" * 20000), "the header of the answer"),
-    "interim answers for ever": (flooding(b"", b"HTTP/1.1 100 C\r\n\r\n" * 2000), "the header of the answer"),
+    "interim answers for ever": (
+        flooding(b"", b"HTTP/1.1 100 C\r\n\r\n" * 2000),
+        "more than 20 answers to one request",
+    ),
     "a body that never ends": (flooding(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536), "is larger than 1 MiB"),
     "chunks of one byte": (flooding(CHUNKED, b"1\r\nx\r\n" * 5000), "more bytes around its content"),
     "chunks with extensions": (
@@ -91,7 +94,7 @@ SLOW = {
     "silence": dripping(b"", b"", 9),
     "a header": dripping(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n", 0.02),
     "a body": dripping(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.02),
-    "interim answers": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.02),
+    "interim answers": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.05),
     "redirects": lambda connection, over: (
         over.wait(0.06),
         connection.sendall(answer(status="302 Found", Location="/again")),
