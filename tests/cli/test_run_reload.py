@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 
 import pytest
@@ -319,28 +318,6 @@ async def test_a_manifest_loaded_only_after_the_run_has_ended_is_not_put_into_fo
             nursery.cancel_scope.cancel()
     assert isinstance(events[-1], Ended)
     assert engine.vertex_table.refs == [f"file#{tmp_path}/a"]
-
-
-async def test_repairs_wait_less_for_the_interpreter_while_a_manifest_is_loaded(tmp_path):
-    path = tmp_path / "site.yaml"
-    path.write_text(manifest_text(tmp_path, {"a": "old"}))
-    usual, found = sys.getswitchinterval(), []
-
-    def read():
-        found.append(sys.getswitchinterval())
-        return Generation(load(str(path)).graph, RunOptions(), (str(path),))
-
-    reloader = Reloader((str(path),), Generation(load(str(path)).graph, RunOptions()), read, read_at=0)
-    engine = Engine(load(str(path)).graph, RunOptions(watch=True, audit_interval=None), str)
-    reloader.attach(engine, Display("json", resources=1, continuous=True))
-    with trio.fail_after(60):
-        async with trio.open_nursery() as nursery:
-            await nursery.start(engine.run)
-            assert await engine.manifest_follower.renew()
-            engine.stop()
-    assert len(found) == 1
-    assert found[0] < usual / 10
-    assert sys.getswitchinterval() == usual
 
 
 async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,12 @@ if TYPE_CHECKING:  # many runs use none of these
     from reactor.engine.slots import SlotGate
     from reactor.metrics.tally import Tally
     from reactor.ui.live_page import LivePage
+
+_TURN = 0.0001
+"""Seconds for which a thread of a run that lasts keeps the lock of Python's interpreter while another waits for it.
+
+A repair takes turns with threads many times, and each turn of another thread would last the usual 5 ms.
+"""
 
 
 class RunServices(NamedTuple):
@@ -69,6 +76,7 @@ def converge(
     """Run the engine until it ends, and show its events on ``display``."""
     if options.watch:
         share_heap()
+        sys.setswitchinterval(_TURN)
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)

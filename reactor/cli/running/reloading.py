@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
 
 _Result = TypeVar("_Result")
-
-_TURN = 0.0001
-"""Seconds for which a thread keeps the lock of Python's interpreter while a manifest is loaded."""
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor replaces a file in several steps."""
@@ -74,17 +70,6 @@ class Generation(NamedTuple):
 async def _read(work: Callable[[], _Result]) -> _Result:
     """Call ``work``, which only reads, in a thread. It may wait for a URL, so the end of the run abandons it."""
     return await in_thread(work, abandon_on_cancel=True)
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let the event loop get the interpreter from the loading thread within 0.1 ms, not 5 ms: repairs wait for it."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 class Reloader:
@@ -282,7 +267,7 @@ class Reloader:
     async def _loaded(self) -> tuple[Generation, NextGeneration]:
         """The current version of the manifest, compared with the one in force. Raises ManifestError, also if it can't be read any more."""
         try:
-            with _short_turns(), gc_paused():
+            with gc_paused():
                 generation = await _read(self._load_again)
                 prepared = await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
