@@ -55,10 +55,13 @@ class UnitQueries:
         """The running state of ``unit`` now, and its D-Bus path."""
         return found_state(unit, await self.call("ListUnitsByNames", "as", [unit]))
 
-    async def active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """The units that run or will, among the units that these ``properties`` of ``unit`` name."""
-        questions = [await self.ask_of(unit, UNIT, name) for name in properties]
-        names = {name for question in questions for name in (await question.answer())[0]} - USUAL
+    async def ask_named(self, unit: str, properties: Sequence[str]) -> NamedUnits:
+        """Begin to find the units that these ``properties`` of ``unit`` name."""
+        return NamedUnits(properties, [await self.ask_of(unit, UNIT, name) for name in properties])
+
+    async def active_among(self, named: NamedUnits) -> tuple[str, ...]:
+        """The units that run or will, among those that are ``named``."""
+        names = await named.answer() - USUAL
         if not names:
             return ()
         (found,) = await self.call("ListUnitsByNames", "as", sorted(names))
@@ -87,6 +90,17 @@ class UnitQueries:
             with suppress(CallError):
                 found |= await self._bus.get_all(SYSTEMD, path, interface)
         return found
+
+
+class NamedUnits(NamedTuple):
+    """The units that ``properties`` of a unit name. They change only when systemd reads the files again."""
+
+    properties: Sequence[str]
+    questions: Sequence[Question]
+
+    async def answer(self) -> set[str]:
+        """Their names. Waits for the answers."""
+        return {name for question in self.questions for name in (await question.answer())[0]}
 
 
 class Staleness(NamedTuple):

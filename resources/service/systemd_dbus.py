@@ -80,15 +80,18 @@ class DbusSystemd:
             staleness, reloads = await self._queries.ask_whether_stale(unit), self._reloads.begun
             enablement = await self._queries.ask("GetUnitFileState", "s", unit) if files else None
             state, path = found_state(unit, await running.answer())
+            related = await self._queries.ask_named(unit, relations_to_ask(state, ensure))
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
+                if (asked := relations_to_ask(state, ensure)) != related.properties:
+                    related = await self._queries.ask_named(unit, asked)
             kept = "" if enablement is None else await file_state(enablement)
             state = replace(
                 state,
                 stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
                 files=kept,
                 also=await self._queries.also(unit) if kept == "indirect" else (),
-                related=await self._queries.active_among(unit, relations_to_ask(state, ensure)),
+                related=await self._queries.active_among(related),
             )
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
@@ -109,7 +112,7 @@ class DbusSystemd:
             if result == "failed":
                 raise await self._failed(unit, f"did not {job}")
             if result != "done":  # the job did not run: the properties describe an earlier job
-                conflicting = await self._queries.active_among(unit, CONFLICTS)
+                conflicting = await self._conflicting(unit)
                 raise await unit_errors.failed(
                     self._scope, unit, f"did not {job} ({result})", {}, conflicting
                 )
@@ -246,9 +249,11 @@ class DbusSystemd:
         """The error, with the reason that systemd gives."""
         _, path = await self._queries.look(unit)
         found = await self._queries.properties(unit, path)
-        return await unit_errors.failed(
-            self._scope, unit, what, found, await self._queries.active_among(unit, CONFLICTS)
-        )
+        return await unit_errors.failed(self._scope, unit, what, found, await self._conflicting(unit))
+
+    async def _conflicting(self, unit: str) -> tuple[str, ...]:
+        """The units that run or will, and can't run at the same time as ``unit``."""
+        return await self._queries.active_among(await self._queries.ask_named(unit, CONFLICTS))
 
 
 def _in_words(value: object) -> str:
