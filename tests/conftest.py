@@ -50,8 +50,8 @@ LONGEST_FIRST = (
 
 
 def pytest_xdist_auto_num_workers():
-    """One process more than processors: in a quarter of their time, tests wait."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Two processes more than processors: in a quarter of their time and more, tests wait."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def pytest_collection_modifyitems(items):

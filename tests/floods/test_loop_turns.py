@@ -1,6 +1,7 @@
 """What is read in masses is read in turns: how long the event loop does nothing else, in time of the processor.
 
-Unlike the time on the clock, that is the same however busy the machine is.
+Unlike the time on the clock, that hardly depends on how busy the machine is; a processor that others share may be half as
+fast for a moment, so the best of some turns counts.
 """
 
 import os
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 import trio
 from test_floods import fill
+from turns import turns
 
 from reactor.hostfs import find_stale_temporaries
 from reactor.resource.watch import ChangedPaths, PathWatch
@@ -25,7 +27,7 @@ MOST = 0.02
 
 
 @dataclass
-class Turns:
+class LoopTurns:
     """The longest turn that another task of the loop had."""
 
     longest: float = 0.0
@@ -41,11 +43,11 @@ class Turns:
 
 @asynccontextmanager
 async def measured():
-    turns = Turns()
+    loop = LoopTurns()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(turns.measure)
+        nursery.start_soon(loop.measure)
         await trio.lowlevel.checkpoint()
-        yield turns
+        yield loop
         nursery.cancel_scope.cancel()
 
 
@@ -58,16 +60,19 @@ def full(tmp_path_factory):
 
 async def test_the_first_look_into_a_full_directory(full):
     (full / ".ours.0123456789ab.reactor").write_text("left by a killed run")
-    async with measured() as turns:
-        assert await find_stale_temporaries(str(full), "ours", os.getuid()) == (".ours.0123456789ab.reactor",)
-    assert turns.longest < MOST
+    for turn in turns(MOST):
+        async with measured() as loop:
+            found = await find_stale_temporaries(str(full), "ours", os.getuid())
+        assert found == (".ours.0123456789ab.reactor",)
+        turn.seconds = loop.longest
 
 
 async def test_the_first_check_of_a_file_in_a_full_directory(full):
-    file = File(name=str(full / "ours"), ensure="present", content="x", owner="0", group="0", mode="0644")
-    async with measured() as turns:
-        await file.observe()
-    assert turns.longest < MOST
+    for turn in turns(MOST):
+        file = File(name=str(full / "ours"), ensure="present", content="x", owner="0", group="0", mode="0644")
+        async with measured() as loop:
+            await file.observe()
+        turn.seconds = loop.longest
 
 
 async def test_a_tree_with_a_full_directory_is_watched(full):
@@ -77,48 +82,45 @@ async def test_a_tree_with_a_full_directory_is_watched(full):
 
         report = mark_all = mark
 
-    watcher = InotifyWatcher(Sink())
-    try:
-        async with measured() as turns:
-            await watcher.arm(PathWatch(str(full), ChangedPaths()), 0)
-    finally:
-        watcher.close()
-    assert turns.longest < MOST
+    for turn in turns(MOST):
+        watcher = InotifyWatcher(Sink())
+        try:
+            async with measured() as loop:
+                await watcher.arm(PathWatch(str(full), ChangedPaths()), 0)
+        finally:
+            watcher.close()
+        turn.seconds = loop.longest
+
+
+async def loop_while_flooded(resource, managed, make):
+    """The longest turn while ``make`` makes 20,000 names beside the file ``managed``, which a run keeps."""
+
+    def flood():
+        for number in range(20_000):
+            make(managed.with_name(f"foreign{number}"))
+
+    async with running(resource) as story:
+        await story.converged()
+        async with measured() as loop:
+            await trio.to_thread.run_sync(flood)
+            managed.write_text("wrong")
+            await story.until(lambda: managed.read_text() == "x")
+    return loop.longest
 
 
 @pytest.mark.parametrize("make", [os.mkdir, lambda path: path.write_text("x")], ids=["directories", "files"])
 async def test_a_flood_of_foreign_names_beside_a_managed_file(tmp_path, make):
-    file = File(name=str(tmp_path / "ours"), ensure="present", content="x", owner="0", group="0", mode="0644")
-    names = [tmp_path / f"foreign{number}" for number in range(20_000)]
-
-    def flood():
-        for name in names:
-            make(name)
-
-    async with running(file) as story:
-        await story.converged()
-        async with measured() as turns:
-            await trio.to_thread.run_sync(flood)
-            file_path = tmp_path / "ours"
-            file_path.write_text("wrong")
-            await story.until(lambda: file_path.read_text() == "x")
-    assert turns.longest < MOST
+    for number, turn in enumerate(turns(MOST)):
+        managed = tmp_path / str(number) / "ours"
+        managed.parent.mkdir()
+        file = File(name=str(managed), ensure="present", content="x", owner="0", group="0", mode="0644")
+        turn.seconds = await loop_while_flooded(file, managed, make)
 
 
 async def test_a_flood_of_foreign_names_in_a_tree(tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "ours").write_text("x")
-    tree = Scaffold(name=str(tmp_path / "out"), ensure="present", source=str(tmp_path / "templates"))
-    ours = tmp_path / "out" / "ours"
-
-    def flood():
-        for number in range(20_000):
-            ours.with_name(f"foreign{number}").write_text("x")
-
-    async with running(tree) as story:
-        await story.converged()
-        async with measured() as turns:
-            await trio.to_thread.run_sync(flood)
-            ours.write_text("wrong")
-            await story.until(lambda: ours.read_text() == "x")
-    assert turns.longest < MOST
+    for number, turn in enumerate(turns(MOST)):
+        managed = tmp_path / str(number) / "ours"
+        tree = Scaffold(name=str(managed.parent), ensure="present", source=str(tmp_path / "templates"))
+        turn.seconds = await loop_while_flooded(tree, managed, lambda path: path.write_text("x"))
