@@ -67,6 +67,7 @@ class DbusSystemd:
         self._scope = scope
         self._queries = UnitQueries(bus, scope)
         self._is_subscribed = False
+        self._looked_at: set[str] = set()
         self._reloads = DaemonReloads(partial(self._queries.call, "Reload"))
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
@@ -79,12 +80,12 @@ class DbusSystemd:
             running = await self._queries.ask("ListUnitsByNames", "as", [unit])
             staleness, reloads = await self._queries.ask_whether_stale(unit), self._reloads.begun
             enablement = await self._queries.ask("GetUnitFileState", "s", unit) if files else None
+            related = await self._queries.ask_named(unit, self._relations_at_once(unit, ensure))
             state, path = found_state(unit, await running.answer())
-            related = await self._queries.ask_named(unit, relations_to_ask(state, ensure))
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
-                if (asked := relations_to_ask(state, ensure)) != related.properties:
-                    related = await self._queries.ask_named(unit, asked)
+            if (needed := relations_to_ask(state, ensure)) != related.properties:
+                related = await self._queries.ask_named(unit, needed)
             kept = "" if enablement is None else await file_state(enablement)
             state = replace(
                 state,
@@ -94,6 +95,16 @@ class DbusSystemd:
                 related=await self._queries.active_among(related),
             )
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
+
+    def _relations_at_once(self, unit: str, ensure: str) -> tuple[str, ...]:
+        """The relations of ``unit`` to ask for before its state is known.
+
+        A further look at a unit mostly means that it has stopped: its start does not wait for another answer then.
+        """
+        if unit in self._looked_at:
+            return CONFLICTS if ensure == "running" else ()
+        self._looked_at.add(unit)
+        return ()
 
     async def facts(self, unit: str, names: Collection[str] = PREFLIGHT_FACTS) -> Mapping[str, str]:
         """The properties of ``unit`` with these ``names``, as in ``systemctl show``."""
