@@ -60,7 +60,7 @@ class UnitQueries:
         return NamedUnits(properties, [await self.ask_of(unit, UNIT, name) for name in properties])
 
     async def active_among(self, named: NamedUnits) -> tuple[str, ...]:
-        """The units that run or will, among those that are ``named``."""
+        """Return which of the ``named`` units run or will run."""
         names = await named.answer() - USUAL
         if not names:
             return ()

@@ -81,6 +81,7 @@ class DbusSystemd:
             staleness, reloads = await self._queries.ask_whether_stale(unit), self._reloads.begun
             enablement = await self._queries.ask("GetUnitFileState", "s", unit) if files else None
             related = await self._queries.ask_named(unit, self._relations_at_once(unit, ensure))
+            self._looked_at.add(unit)
             state, path = found_state(unit, await running.answer())
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
@@ -101,10 +102,7 @@ class DbusSystemd:
 
         A further look at a unit mostly means that it has stopped: its start does not wait for another answer then.
         """
-        if unit in self._looked_at:
-            return CONFLICTS if ensure == "running" else ()
-        self._looked_at.add(unit)
-        return ()
+        return CONFLICTS if ensure == "running" and unit in self._looked_at else ()
 
     async def facts(self, unit: str, names: Collection[str] = PREFLIGHT_FACTS) -> Mapping[str, str]:
         """The properties of ``unit`` with these ``names``, as in ``systemctl show``."""
