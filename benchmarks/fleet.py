@@ -21,6 +21,7 @@ from typing import Any
 import trio
 from _harness import ROOT, Row, argument_parser, percentile, progress, show, workspace
 
+sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests/fleet"))
 
 from known_fleet import NOSPACE, put_state, remember, state, summary

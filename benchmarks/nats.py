@@ -19,6 +19,7 @@ import trio
 from _harness import ROOT, Row, arguments, show, workspace
 from idle import status_field, switches
 
+sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests/fleet"))
 
 from nats_servers import Cluster, NatsServer

@@ -1,14 +1,13 @@
-"""Real NATS servers on loopback: one, or a cluster of three. Each listens on a port of its own choice."""
+"""Real NATS servers on loopback: one, or a cluster of three."""
 
-import contextlib
-import json
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from ports import free_port, free_ports
 
 BINARY = str(Path(sys.executable).with_name("nats-server"))
 PATIENCE = 60.0
@@ -25,7 +24,7 @@ class NatsServer:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.name = name
-        self.port = -1
+        self.port = free_port()
         self._log = self.directory / "log"
         self._file = self.directory / "server.conf"
         store = f'jetstream {{ store_dir: "{self.directory}/js" }}' if jetstream else ""
@@ -72,8 +71,7 @@ class NatsServer:
         while time.monotonic() < until:
             if self._process.poll() is not None:
                 raise AssertionError(self._log.read_text())
-            with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
-                self.port = int(json.loads(file.read_text())["nats"][0].rpartition(":")[2])
+            if file.exists():
                 return
             select.select([], [], [], 0.005)
         raise AssertionError("the server did not start: " + self._log.read_text())
@@ -134,10 +132,3 @@ class Cluster:
 
     def named(self, name):
         return next(server for server in self.servers if server.name == name)
-
-
-def free_ports(count):
-    """Ports that are free now. The servers of a cluster have to know each other's before they start."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+from ports import free_port
 from processes_of_cli import wait_until
 
 SSHD = "/usr/sbin/sshd"
@@ -103,12 +104,6 @@ class SshWorld:
             host.process.kill()
             host.process.wait()
             (host.fleet / "standby").unlink(missing_ok=True)  # its process ends with it
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def accepts(port):

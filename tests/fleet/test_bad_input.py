@@ -6,8 +6,9 @@ import time
 import pytest
 import trustme
 from nats_accounts import SignedAccounts
-from nats_servers import NatsServer, free_ports
+from nats_servers import NatsServer
 from nats_site import archive, manifest
+from ports import free_port
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def servers(tmp_path_factory):
     ):
         yield {
             "unreachable": (
-                {"url": f"nats://127.0.0.1:{free_ports(1)[0]}"},
+                {"url": f"nats://127.0.0.1:{free_port()}"},
                 "can't reach the NATS server nats://",
             ),
             "password": (

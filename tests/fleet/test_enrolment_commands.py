@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from nats_servers import PATIENCE, NatsServer, free_ports
+from nats_servers import PATIENCE, NatsServer
+from ports import free_port
 from signers_of_tests import new_key, public
 
 
@@ -18,7 +19,7 @@ class World:
 
     def __init__(self, directory):
         self.directory = directory
-        self.port = free_ports(1)[0]
+        self.port = free_port()
         self.home = directory / "home"
         self.signers = directory / "signers"
         self.signers.write_text(f"ann {public(new_key(directory, 'ann'))}\n")

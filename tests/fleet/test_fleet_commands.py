@@ -6,7 +6,8 @@ import re
 
 import pytest
 import trio
-from nats_servers import NatsServer, free_ports
+from nats_servers import NatsServer
+from ports import free_port
 from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import SignedCard
@@ -23,7 +24,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def url():
-    return f"nats://127.0.0.1:{free_ports(1)[0]}"
+    return f"nats://127.0.0.1:{free_port()}"
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ import tempfile
 import textwrap
 
 import pytest
-from nats_servers import NatsServer, free_ports
+from nats_servers import NatsServer
 from nats_site import Site, on
+from ports import free_port
 from processes_of_cli import finish, wait_until
 
 from reactor.fleet.bundle.pack import pack
@@ -319,7 +320,7 @@ def test_a_pushed_bundle_reads_values_and_waits_for_what_was_never_read(site, re
     site.put("from the network", key="k")
     assert receive()["result"] == "changed"
     assert site.out == "from the network"
-    site.connect_to(f"nats://127.0.0.1:{free_ports(1)[0]}")
+    site.connect_to(f"nats://127.0.0.1:{free_port()}")
     assert receive()["result"] == "ok", "the last value holds"
     (site.root / "state").rename(site.root / "elsewhere")
     assert receive()["result"] == "failed", "its resource waits for the network"

@@ -10,7 +10,8 @@ import urllib.request
 import pytest
 import trio
 from killed_steps import killed_before_step
-from nats_servers import PATIENCE, free_ports
+from nats_servers import PATIENCE
+from ports import free_port
 from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
 
@@ -122,7 +123,7 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
     fleet.fleet_server.server.kill()
     try:
         path.unlink()
-        port = free_ports(1)[0]
+        port = free_port()
         with host.following("--metrics", f"127.0.0.1:{port}") as process:
             await host.until(path.exists)
             path.write_text("drift")

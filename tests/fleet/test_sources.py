@@ -6,8 +6,9 @@ import os
 import signal
 
 import pytest
-from nats_servers import NatsServer, free_ports
+from nats_servers import NatsServer
 from nats_site import archive, manifest
+from ports import free_port
 from processes_of_cli import environment, finish, spawned
 
 from reactor import ManifestError
@@ -109,7 +110,7 @@ def test_without_the_network_the_cached_copy_is_used_with_its_age(site):
     site.put("data: {content: kept}")
     path = site.written()
     site.load(path, site=site.data)
-    site.connect_to(f"nats://127.0.0.1:{free_ports(1)[0]}")
+    site.connect_to(f"nats://127.0.0.1:{free_port()}")
     [state] = (site.root / "cache").glob("*/current.json")
     past = state.stat().st_mtime - 3 * 3600 - 60
     os.utime(state, (past, past))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from git_worlds import FILES, git
 from loopback import LoopbackServer
+from ports import free_port
 
 from reactor.engine.events import Result
 
@@ -34,11 +35,6 @@ def served(*words, port):
     finally:
         process.terminate()
         process.communicate()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 async def test_the_daemon_of_git(place):

@@ -1,6 +1,8 @@
-"""What the tests of health checks share: one look by goss, and a port that nothing uses yet."""
+"""What the tests of health checks share: one look by goss, and a socket that listens."""
 
 import socket
+
+from ports import free_port
 
 from reactor.resource.health import HealthCheck, find_runner
 
@@ -18,16 +20,10 @@ async def holds(rules):
     return status == "ok"
 
 
-def listener(family=socket.AF_INET, host="127.0.0.1", port=0):
+def listener(family=socket.AF_INET, host="127.0.0.1", port=None):
     """A TCP socket that listens; its port is free before and after."""
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    found.bind((host, port))
+    found.bind((host, port or free_port()))
     found.listen()
     return found
-
-
-def free_port():
-    """A port that nothing listens on."""
-    with listener() as found:
-        return found.getsockname()[1]

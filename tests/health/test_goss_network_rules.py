@@ -9,8 +9,9 @@ import pytest
 import trio
 import trustme
 from dns_server import SILENT, dns_server
-from health_worlds import free_port, holds, listener, look
+from health_worlds import holds, listener, look
 from http_server import http_server
+from ports import free_port
 
 from reactor.resources.health.goss.network import _address
 

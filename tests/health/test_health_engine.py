@@ -1,7 +1,8 @@
 """What health checks make of a run: they follow every check, and what is not ok fails the resource."""
 
 import pytest
-from health_worlds import free_port, listener
+from health_worlds import listener
+from ports import free_port
 
 from reactor.engine.events import Cause, Converged, Result, as_json
 from reactor.engine.options import RunOptions

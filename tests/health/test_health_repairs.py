@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 import trio
-from health_worlds import free_port, listener
+from health_worlds import listener
+from ports import free_port
 
 from reactor.engine.check_completion import MOST_REPAIRS
 from reactor.engine.events import Cause, Result

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import trio
 from control_worlds import controlled
+from ports import free_port
 from processes_of_cli import environment, finish, refused, spawned, wait_until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from scrapes import scrape_port, scrape_socket, scraped
@@ -246,8 +247,7 @@ def test_a_run_reports_which_port_it_got(manifest, form):
 
 @pytest.mark.parametrize("mode", [[], ["--noop"]])
 def test_a_run_shows_its_metrics_where_it_was_configured_to_and_frees_the_port(tmp_path, manifest, mode):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = Address(*free.getsockname())
+    address = Address("127.0.0.1", free_port())
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     options = ["--metrics", address, "--metrics-token-file", tmp_path / "token", "--format", "json", *mode]
     with spawned(

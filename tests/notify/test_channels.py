@@ -15,6 +15,7 @@ import trio
 import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
+from ports import free_port
 
 from reactor.engine.events import AuditFound, Cause, Checked, Flapping, ReloadRejected, Result
 from reactor.manifest.notify_channels import Channel
@@ -215,11 +216,9 @@ def mail_server(tmp_path_factory):
         return AuthResult(success=good, handled=False)
 
     controller = Controller(
-        box, hostname="127.0.0.1", port=0, tls_context=context, require_starttls=True, auth_required=True,
+        box, hostname="127.0.0.1", port=free_port(), tls_context=context, require_starttls=True, auth_required=True,
         authenticator=authenticate,
     )  # fmt: skip
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        controller.port = free.getsockname()[1]
     controller.start()
     box.port, box.ca_file = controller.port, str(ca_file)
     yield box

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -11,6 +10,7 @@ import urllib.request
 from contextlib import suppress
 
 import trustme
+from ports import free_ports
 
 BINARY = shutil.which("vault")
 _PATIENCE = 60
@@ -21,8 +21,7 @@ class RealVault:
 
     def __init__(self, directory):
         self._directory = directory
-        with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as other:
-            self._port, cluster = free.getsockname()[1], other.getsockname()[1]
+        self._port, cluster = free_ports(2)
         self.address = f"https://127.0.0.1:{self._port}"
         authority = trustme.CA()
         self.ca_file = directory / "ca.pem"
