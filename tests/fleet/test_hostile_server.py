@@ -25,6 +25,7 @@ from reactor.fleet.wire.nkeys import Key
 
 INFO = b'INFO {"server_id":"x","max_payload":1048576,"headers":true}\r\n'
 QUICK = Timing(handshake=0.3, ping=0.05, first_pause=0.01)
+UNHURRIED = Timing(handshake=PATIENCE, ping=PATIENCE)
 ENDED = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
@@ -154,7 +155,7 @@ async def test_the_text_of_an_error_cannot_control_the_terminal():
     assert len(text) < 700
 
 
-async def ending(behave, *, subject="a"):
+async def ending(behave, *, subject="a", timing=UNHURRIED):
     """Why a connection ends that was up, as people read it."""
     reasons = []
     ended = trio.Event()
@@ -165,7 +166,7 @@ async def ending(behave, *, subject="a"):
             ended.set()
 
     async with serving(behave) as url, trio.open_nursery() as nursery:
-        connection = Connection(Options(servers=(url,)), timing=QUICK)
+        connection = Connection(Options(servers=(url,)), timing=timing)
         with connection.watched(look), connection.subscribed(subject, lambda _: None):
             nursery.start_soon(connection.run)
             with trio.fail_after(PATIENCE):
@@ -185,7 +186,7 @@ async def test_a_broken_rule_ends_the_connection(data):
 
 async def test_a_message_that_drips_ends_the_connection():
     dripping = sending(b"MSG a 2 9000\r\n", greeting=True, for_ever=True, seconds=0.01)
-    assert "does not answer any more" in await ending(dripping)
+    assert "does not answer any more" in await ending(dripping, timing=QUICK)
 
 
 async def test_ping_without_end_ends_the_connection():
