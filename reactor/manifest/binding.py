@@ -150,9 +150,7 @@ class Binder:
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
         for iteration in self._iterations(model, key, declaration):
-            values = None if self._bound is None else self._bound.values(model, key, declaration)
-            if values is None:
-                values = self._values(model, key, declaration, iteration.reader, common)
+            values = self._values(model, key, declaration, iteration.reader, common)
             made = self._factory.make(model, declaration, values, iteration.expression_context)
             if self._bound is not None and made is not None and self._problems.count == problems:
                 self._bound.keep(model, key, made)
@@ -165,13 +163,21 @@ class Binder:
         reader: ValueReader,
         common: Callable[[ValueReader], Values],
     ) -> Values:
-        body, problems = declaration.body, self._problems.count
-        own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
-        values = own.over(common(reader))
+        values = self._own_values(model, key, declaration, reader).over(common(reader))
         reader.read_name(values, key, declaration.at)
-        if self._bound is not None and not values.invalid and self._problems.count == problems:
-            self._bound.keep_values(model, key, declaration, values)
         return values
+
+    def _own_values(
+        self, model: type[Resource], key: str, declaration: Declaration, reader: ValueReader
+    ) -> Values:
+        """Return the values of the body of an item, without defaults and name."""
+        body, problems = declaration.body, self._problems.count
+        own = None if self._bound is None else self._bound.own_values(model, key, declaration)
+        if own is None:
+            own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
+            if self._bound is not None and not own.invalid and self._problems.count == problems:
+                self._bound.keep_values(model, key, declaration, own)
+        return own
 
     def _bind_again(self, model: type[Resource], key: str, declaration: Declaration) -> bool:
         """Add what the last load made of the same item, and return whether there is such."""

@@ -37,7 +37,7 @@ class _Outside(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """One item of the manifest: its ``values`` as they were read, and what was made of them, if that had no problem.
+    """One item of the manifest: the ``values`` of its own properties, and what was made of it, if that had no problem.
 
     ``values`` is None if they have expressions in lists or maps.
     """
@@ -47,12 +47,11 @@ class _Item(NamedTuple):
     bound: Bound | None = None
 
     def values_of(self, declaration: Declaration) -> Values | None:
-        """Return the values of ``declaration``, which is written alike; its expressions may be at other places."""
+        """Return the values of the body of ``declaration``, which is written alike, perhaps at another place."""
         if self.values is None:
             return None
-        deferred = {
-            key: tree._replace(at=_at(key, declaration)) for key, tree in self.values.deferred.items()
-        }
+        body = declaration.body or Mapping(0)  # without a body, nothing is deferred
+        deferred = {key: tree._replace(at=body.value_at(key)) for key, tree in self.values.deferred.items()}
         return Values({**self.values.plain}, deferred=deferred)
 
 
@@ -90,11 +89,11 @@ class BoundItems:
         self._before, self._data_before = {}, None
 
     def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
-        """Return what was made of the same item in the last load, or None. Its values are kept for `values` in any case."""
+        """Return what was made of the same item in the last load, or None. Its values are kept for `own_values` in any case."""
         found = self._before.get((model, name))
-        if found is None or not all(map(_is_alike, found.declaration[:0:-1], declaration[:0:-1])):
-            return None  # the defaults are compared first: they are small, and the same for many
-        bound = found.bound
+        if found is None or not _is_alike(found.declaration.body, declaration.body):
+            return None
+        bound = found.bound if _has_same_defaults(found.declaration, declaration) else None
         if (
             bound is not None
             and self._data_before is not None
@@ -104,8 +103,8 @@ class BoundItems:
         self._now[model, name] = _Item(declaration, found.values, bound)
         return bound
 
-    def values(self, model: type[Resource], name: str, declaration: Declaration) -> Values | None:
-        """Return the values of an item for which `find` returned None, if it is written as before; else None."""
+    def own_values(self, model: type[Resource], name: str, declaration: Declaration) -> Values | None:
+        """Return the values of the body of an item for which `find` returned None, if it is as before; else None."""
         found = self._now.get((model, name))
         return None if found is None or found.declaration is not declaration else found.values_of(declaration)
 
@@ -131,7 +130,7 @@ class BoundItems:
         return _is_same(before, now)
 
     def keep_values(self, model: type[Resource], name: str, declaration: Declaration, values: Values) -> None:
-        """Keep the values that were read of an item without a problem, unless they depend on more than its text."""
+        """Keep the values that were read of the body of an item without a problem, unless they depend on more than its text."""
         is_loop = FOR_EACH in (declaration.body or ())
         if not is_loop and not issubclass(model, Composite) and not _is_computed(model, name, declaration):
             is_simple = all(tree.__class__ is Expressive for tree in values.deferred.values())
@@ -145,13 +144,8 @@ class BoundItems:
             self._now[model, name] = found._replace(bound=bound)
 
 
-def _at(key: str, declaration: Declaration) -> int:
-    """Return the offset of the value of the property ``key``, which is spelled as in the file."""
-    for node in (declaration.body, declaration.defaults):
-        if node is not None and key in node:
-            return node.value_at(key)
-    assert declaration.general is not None  # noqa: S101 - for mypy: the value is in one of the three
-    return declaration.general.value_at(key)
+def _has_same_defaults(one: Declaration, other: Declaration) -> bool:
+    return _is_alike(one.defaults, other.defaults) and _is_alike(one.general, other.general)
 
 
 def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:

@@ -9,6 +9,7 @@ from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import shown
+from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import (
@@ -22,7 +23,7 @@ from reactor.manifest.values import (
 )
 from reactor.resource.base import Resource
 
-_NEVER = ("name", "alias")
+_NEVER = frozenset(("name", "alias"))
 
 
 def inherited(defaults: KindDefaults) -> KindDefaults:
@@ -39,7 +40,7 @@ def read_defaults(
 ) -> KindDefaults:
     """Return the defaults of the manifest ``root`` over those ``above``, of the manifest that applies it.
 
-    Reports each invalid one at its place, and leaves it out.
+    Reports each invalid one at its place. The resources that would have it are not reported to lack it.
     """
     section = root.get(DEFAULTS)
     if not isinstance(section, Mapping):
@@ -56,15 +57,17 @@ def read_defaults(
         elif isinstance(node, Mapping):
             values = _valid(model, node, reader, problems).over(found.get(kind, NO_DEFAULT).values)
             found[kind] = KindDefault(values, node)
-        elif node is not None and node is not INVALID:
-            message = f"defaults of {kind} must be a map of properties, not {shown(node)}"
-            problems.add("R0109", message, section.value_at(kind), "write 'property: value' below it")
+        elif node is not None:
+            found[kind] = KindDefault(Values(invalid=set(field_names(model)) - _NEVER))
+            if node is not INVALID:
+                message = f"defaults of {kind} must be a map of properties, not {shown(node)}"
+                problems.add("R0109", message, section.value_at(kind), "write 'property: value' below it")
     return found
 
 
 def _valid(model: type[Resource], node: Mapping, reader: ValueReader, problems: Problems) -> Values:
     """Return the valid properties in ``node``. Reports the others."""
-    for key in _NEVER:
+    for key in sorted(_NEVER):
         if key in node:
             problems.add("R0105", f"defaults can't give {key}: it differs", node.key_at(key), "remove it")
     values = reader.read(node, model, _NEVER, eager=True)
@@ -72,6 +75,8 @@ def _valid(model: type[Resource], node: Mapping, reader: ValueReader, problems: 
         model.model_validate(values.plain, context={"base": "/"})
     except ValidationError as error:
         inspector = Inspector(problems, model, Declaration(node.at, node), f"defaults of {model.kind}")
-        for name in inspector.report_present(error, values):
+        wrong = inspector.report_present(error, values)
+        values.invalid |= wrong
+        for name in wrong:
             values.plain.pop(name, None)
-    return Values(values.plain, secret=values.secret & values.plain.keys())
+    return Values(values.plain, values.invalid, secret=values.secret & values.plain.keys())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -139,16 +140,14 @@ class Inspector:
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
-        valid = {
-            key: value for key, value in values.plain.items() if not self._is_doubtful(key) and key in names
-        }
-        builder = self._model.model_construct(**valid)
+        known = {names[key]: value for key, value in values.plain.items() if key in names}
+        resource = _with_defaults(self._model).model_copy(update=known)
         remove_defaults(self._model)
-        for name in self._doubtful & builder.__dict__.keys():
-            del builder.__dict__[name]
+        for name in self._doubtful & resource.__dict__.keys():
+            del resource.__dict__[name]
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
-            for problem in builder.property_problems():
+            for problem in resource.property_problems():
                 found.append(problem)  # noqa: PERF402 - keeps the problems found before an exception
         return found
 
@@ -159,13 +158,21 @@ class Inspector:
         return shape
 
     def _mark_doubtful(self, *names: str | int) -> None:
-        self._doubtful.update(self._field(name) for name in names)
+        fields = field_names(self._model)
+        self._doubtful.update([fields.get(str(name), str(name)) for name in names])
 
     def _is_doubtful(self, name: str | int) -> bool:
         return self._field(name) in self._doubtful
 
     def _field(self, name: str | int) -> str:
         return field_names(self._model).get(str(name), str(name))
+
+
+@cache
+def _with_defaults(model: type[Resource]) -> Resource:
+    """Return a resource that has the default values only: to make one takes pydantic longer than to copy it."""
+    nothing: dict[str, Any] = {}
+    return model.model_construct(**nothing)
 
 
 def _cleaned(message: str) -> str:

@@ -74,6 +74,23 @@ def test_every_invalid_one_is_reported_once_at_its_place_and_no_resource_gets_it
     ]
 
 
+@pytest.mark.parametrize(
+    ("defaults", "problem"),
+    [
+        ("group", ("R0109", 1, 18, "defaults of file must be a map of properties, not 'group'")),
+        ("{group: [x]}", ("R0109", 1, 26, "group must be a string, not a list")),
+    ],
+)
+def test_a_resource_does_not_lack_what_an_invalid_default_may_give_it(tree, defaults, problem):
+    tree.put(
+        site=f"defaults: {{file: {defaults}}}\nresources:\n  - file:\n"
+        "    - /srv/a: {ensure: present, content: x, owner: root, mode: '0644'}\n"
+        "    - /srv/b: {ensure: present, content: x, owner: root, mode: '0644', force: much}\n"
+    )
+    own = ("R0109", 5, 79, "force must be true or false, not 'much'")
+    assert tree.problems() == [problem, own]
+
+
 def test_defaults_that_are_no_map_are_an_error(tree):
     tree.put(site="defaults: [file]\nresources: []\n")
     assert tree.problems() == [("R0109", 1, 11, "defaults must be a map, not a list")]
