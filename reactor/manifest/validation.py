@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,7 +14,7 @@ from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
-from reactor.resource.class_defaults import remove_defaults
+from reactor.resource.class_defaults import remove_defaults, with_defaults
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 
@@ -141,7 +140,7 @@ class Inspector:
             return []
         names = field_names(self._model)
         known = {names[key]: value for key, value in values.plain.items() if key in names}
-        resource = _with_defaults(self._model).model_copy(update=known)
+        resource = with_defaults(self._model).model_copy(update=known)
         remove_defaults(self._model)
         for name in self._doubtful & resource.__dict__.keys():
             del resource.__dict__[name]
@@ -166,13 +165,6 @@ class Inspector:
 
     def _field(self, name: str | int) -> str:
         return field_names(self._model).get(str(name), str(name))
-
-
-@cache
-def _with_defaults(model: type[Resource]) -> Resource:
-    """Return a resource that has the default values only: to make one takes pydantic longer than to copy it."""
-    nothing: dict[str, Any] = {}
-    return model.model_construct(**nothing)
 
 
 def _cleaned(message: str) -> str:

@@ -23,6 +23,13 @@ def defaults_of(kind: type[Resource]) -> Mapping[str, Any]:
     }
 
 
+@cache
+def with_defaults(kind: type[Resource]) -> Resource:
+    """A resource with the default values only, to copy: its construction takes five times as long as a copy."""
+    nothing: dict[str, Any] = {}
+    return kind.model_construct(**nothing)
+
+
 def add_defaults(kind: type[Resource]) -> None:
     """Make the default values attributes of the class: reading one takes 30 ns there, and 2 µs in `__getattr__`.
 
