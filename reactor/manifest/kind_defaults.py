@@ -22,6 +22,7 @@ from reactor.manifest.values import (
     Values,
 )
 from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
 
 _NEVER = frozenset(("name", "alias"))
 
@@ -58,11 +59,19 @@ def read_defaults(
             values = _valid(model, node, reader, problems).over(found.get(kind, NO_DEFAULT).values)
             found[kind] = KindDefault(values, node)
         elif node is not None:
-            found[kind] = KindDefault(Values(invalid=set(field_names(model)) - _NEVER))
+            found[kind] = KindDefault(_unknown(model))
             if node is not INVALID:
                 message = f"defaults of {kind} must be a map of properties, not {shown(node)}"
                 problems.add("R0109", message, section.value_at(kind), "write 'property: value' below it")
     return found
+
+
+def _unknown(model: type[Resource]) -> Values:
+    """Return the values of defaults that can't be read: each property may be among them.
+
+    What a composite applies needs none of them to be read.
+    """
+    return Values(invalid=set() if issubclass(model, Composite) else set(field_names(model)) - _NEVER)
 
 
 def _valid(model: type[Resource], node: Mapping, reader: ValueReader, problems: Problems) -> Values:

@@ -91,6 +91,14 @@ def test_a_resource_does_not_lack_what_an_invalid_default_may_give_it(tree, defa
     assert tree.problems() == [problem, own]
 
 
+def test_a_manifest_is_read_though_the_defaults_of_what_applies_it_are_invalid(tree):
+    tree.put(
+        site="defaults: {apply: 7}\nresources: [{apply: [child.yaml: {}]}]\n",
+        child="resources: [{exec: [/bin/true: {tmeout: 3}]}]\n",
+    )
+    assert [each[0] for each in tree.problems()] == ["R0106", "R0109"]
+
+
 def test_defaults_that_are_no_map_are_an_error(tree):
     tree.put(site="defaults: [file]\nresources: []\n")
     assert tree.problems() == [("R0109", 1, 11, "defaults must be a map, not a list")]
