@@ -106,7 +106,8 @@ async def test_a_watch_that_ends_leaves_no_consumer(bucket):
             assert await anext(watch) is None
         with trio.fail_after(PATIENCE):
             await anext(deleted)
-    assert (await bucket.js.stream_info(bucket.stream))["state"]["consumer_count"] == 0
+            while (await bucket.js.stream_info(bucket.stream))["state"]["consumer_count"]:
+                pass  # the server announces it a moment before it counts
 
 
 async def test_a_watch_of_nothing_gives_none_first_and_one_of_the_new_gives_no_past(bucket):
