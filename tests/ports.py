@@ -10,7 +10,7 @@ from pathlib import Path
 RANGE = range(10_000, 32_000)
 """Below the ports that the kernel gives to clients and to servers that ask for port 0 (from 32,768).
 
-Nobody gets one of these by chance while its server is stopped.
+The kernel gives these ports to nobody, so a server that is started again finds its port free.
 """
 _CLAIMS = Path(tempfile.gettempdir(), f"reactor-test-ports-{os.getuid()}")
 _held = []

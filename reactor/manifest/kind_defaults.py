@@ -24,7 +24,7 @@ from reactor.manifest.values import (
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
-_NEVER = frozenset(("name", "alias"))
+_NEVER = ("name", "alias")
 
 
 def inherited(defaults: KindDefaults) -> KindDefaults:
@@ -71,12 +71,12 @@ def _unknown(model: type[Resource]) -> Values:
 
     What a composite applies needs none of them to be read.
     """
-    return Values(invalid=set() if issubclass(model, Composite) else set(field_names(model)) - _NEVER)
+    return Values() if issubclass(model, Composite) else Values(invalid=field_names(model).keys() - _NEVER)
 
 
 def _valid(model: type[Resource], node: Mapping, reader: ValueReader, problems: Problems) -> Values:
     """Return the valid properties in ``node``. Reports the others."""
-    for key in sorted(_NEVER):
+    for key in _NEVER:
         if key in node:
             problems.add("R0105", f"defaults can't give {key}: it differs", node.key_at(key), "remove it")
     values = reader.read(node, model, _NEVER, eager=True)

@@ -68,9 +68,7 @@ async def test_each_file_marks_those_who_watch_it_and_no_one_else(tmp_path):
         socket.sethostname("a")
         assert await sink.next() == [0, 2]
         found = []
-        while (
-            {1} not in found
-        ):  # the kernel also announces the host name that a test beside this one sets in its namespace
+        while {1} not in found:  # the kernel also announces host names that are set in other namespaces
             assert len(found) < 20, found
             mount(tmp_path)
             found.append(set(await sink.next()))
