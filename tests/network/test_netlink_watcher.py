@@ -320,7 +320,8 @@ async def test_a_mount_before_the_wait_begins_is_reported():
             nursery.start_soon(
                 table.follow, lambda points: (told.extend(points), nursery.cancel_scope.cancel())
             )
-    assert told == [f"/run/netns/{world.name}".encode()]
+    # Others mount as well: the machine has one table.
+    assert f"/run/netns/{world.name}".encode() in told
 
 
 async def test_only_a_mount_of_a_namespace_leads_to_its_name():
