@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -207,6 +208,15 @@ def _act(place: Path, acts: str) -> None:
             path.write_text(path.read_text().replace("Description=1", "Description=2"))
         else:
             said("systemctl", *act.replace("--runtime", " --runtime").split(), unit)
+        if "--signal" in act:
+            _wait_until_it_has_ended(unit)
+
+
+def _wait_until_it_has_ended(unit: str) -> None:
+    """systemd knows that a process has ended some time after it has sent the signal."""
+    deadline = time.monotonic() + 60
+    while said("systemctl", "is-active", unit) == "active":
+        assert time.monotonic() < deadline, f"{unit} still runs"
 
 
 def _unit(place: Path) -> str:
