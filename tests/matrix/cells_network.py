@@ -276,8 +276,10 @@ def _links() -> dict[str, dict]:
 
 
 def _addresses(link: str) -> set[str]:
+    """Those that somebody gave it: the kernel makes the link-local ones itself, some time after the link is up."""
     found = json.loads(said("ip", "-j", "address", "show", "dev", link) or "[]")
-    return {f"{each['local']}/{each['prefixlen']}" for link in found for each in link.get("addr_info", [])}
+    given = (each for link in found for each in link.get("addr_info", []) if each["scope"] != "link")
+    return {f"{each['local']}/{each['prefixlen']}" for each in given}
 
 
 def _routes() -> list[dict]:
