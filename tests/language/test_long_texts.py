@@ -6,6 +6,7 @@ import time
 
 import pytest
 import trio
+from turns import turns
 
 from reactor.engine.check import redact_aside
 from reactor.resource.redaction import LONG, MASK, redact, register_secret
@@ -46,9 +47,9 @@ async def test_a_long_text_that_was_masked_is_not_searched_again(text):
     began = time.perf_counter()
     masked = await redact_aside(text)
     took = time.perf_counter() - began
-    began = time.perf_counter()
-    assert redact(masked) is masked
-    assert time.perf_counter() - began < took / 10
+    for turn in turns(took / 10):
+        with turn:
+            assert redact(masked) is masked
 
 
 def test_a_secret_that_is_new_is_looked_for_in_what_was_masked_before():
