@@ -37,7 +37,7 @@ LATEST = 10.0
 HELLO = {"jinja": "{{ a }}", "go": "{{ .a }}", "jet": "[[ a ]]"}
 
 
-def render(kind, source, context=None, functions=None, *, limits=BRIEF, templates=None):
+def render(kind, source, context=None, functions=None, *, limits=DEFAULT_LIMITS, templates=None):
     compiled = sandboxed_engine(kind, limits).compile(
         source, name="t", delimiters=None, loader=(templates or {}).get
     )
@@ -60,7 +60,7 @@ def process_id(helper):
 def test_a_call_into_c_that_takes_minutes_ends_at_the_deadline_with_a_place():
     started = time.monotonic()
     with pytest.raises(TemplateError, match=r"takes longer than 0\.5 s") as caught:
-        render("jinja", IN_C)
+        render("jinja", IN_C, limits=BRIEF)
     assert (caught.value.name, caught.value.line) == ("t", 1)
     assert time.monotonic() - started < LATEST
     assert render("jinja", "{{ a }}", {"a": 1}) == "1", "the next one has another process"
@@ -174,7 +174,7 @@ def test_the_process_never_outlives_its_parent(tmp_path):
         parent.kill()
         parent.wait()
 
-    readable, _, _ = select.select([descriptor], [], [], 10.0)
+    readable, _, _ = select.select([descriptor], [], [], 60.0)
     os.close(descriptor)
     assert readable, "it is still there"
 
@@ -219,9 +219,9 @@ def test_what_a_function_raises_that_is_no_mistake_comes_through(kind):
 
 def test_a_function_may_render_another_template_meanwhile():
     def inner():
-        return render("jet", "[[ a ]]", {"a": "inner"}, limits=DEFAULT_LIMITS)
+        return render("jet", "[[ a ]]", {"a": "inner"})
 
-    assert render("jinja", "<{{ inner() }}>", {}, {"inner": inner}, limits=DEFAULT_LIMITS) == "<inner>"
+    assert render("jinja", "<{{ inner() }}>", {}, {"inner": inner}) == "<inner>"
 
 
 def test_what_the_process_asks_for_is_only_what_was_given():
