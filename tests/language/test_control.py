@@ -2,9 +2,8 @@
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
 
-from reactor import ManifestError, Result
+from reactor import Cause, ManifestError, Result
 from reactor.engine.events import Skipped
 from reactor.testing.story import converge_once, running
 
@@ -90,13 +89,13 @@ resources:
     async with running(graph=site("data: {on: false}" + text).graph) as story:
         await story.converged()
         assert not (tmp_path / "a").exists()
-        await wait_all_tasks_blocked(0.05)
-        await story.rest()  # the check for the event of our own write is over, too
         checks = len(story.checks(f"file#{tmp_path}/b"))
         story.engine.reload(site("data: {on: true}" + text).graph)
         with trio.fail_after(60):
             await story.until(lambda: story.result(f"file#{tmp_path}/a") is Result.CHANGED)
-        assert len(story.checks(f"file#{tmp_path}/b")) == checks
+        await story.rest()
+        # The kernel may report the write of the first run as late as now.
+        assert {check.causes for check in story.checks(f"file#{tmp_path}/b")[checks:]} <= {Cause.DRIFT}
 
 
 @pytest.mark.parametrize(
