@@ -64,7 +64,7 @@ class Server(LoopbackServer):
         super().__init__(Handler, tls)
         self.body, self.status, self.credentials = b"", 200, None
         self.sent, self.asked = 0, []
-        self.drips = None
+        self.drips, self.dripping = None, 0
         self.leads_to = ""
         self.url = f"{self.base}/site.tar.gz"
 
@@ -94,6 +94,7 @@ class Server(LoopbackServer):
 
     def drip(self, to):
         """Begin to answer, and then send a byte now and then for ever: of the header, or of the body."""
+        self.dripping += 1
         with suppress(OSError):
             to.write(b"HTTP/1.1 200 OK\r\n" + (b"X-More: " if self.drips == "header" else b"\r\n"))
             while not self.over.wait(0.02):
@@ -184,7 +185,7 @@ def test_what_a_killed_fetch_leaves_is_removed_by_the_next_and_what_a_living_one
     code = "import sys; from reactor.source.cache import fetched; fetched(sys.argv[1], sys.argv[2], print)"
     command = [sys.executable, "-c", code, server.url, tmp_path / "cache"]
     with subprocess.Popen(command) as killed, subprocess.Popen(command) as living:
-        wait_until(lambda: len(server.asked) == 2)
+        wait_until(lambda: server.dripping == 2)
         try:
             killed.kill()
             killed.wait()
