@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,8 +48,15 @@ def children_of(process):
 
 
 def kill(process):
-    for each in (*children_of(process.pid), process.pid):
-        os.kill(each, signal.SIGKILL)
+    """Kill it before its children, of which it would see the end, and wait until all are gone."""
+    everybody = [process.pid, *reversed(children_of(process.pid))]
+    descriptors = [os.pidfd_open(each) for each in everybody]
+    for descriptor in descriptors:
+        with suppress(ProcessLookupError):  # some end with their parent
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    for descriptor in descriptors:
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
     process.wait()
 
 
