@@ -19,10 +19,11 @@ from reactor.testing.contract import CONTRACT, Case
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
 
-def tree(root):
-    """Everything below ``root`` that a resource could change."""
+def tree(root, but=None):
+    """Everything below ``root`` that a resource could change; nothing of directories with the name ``but``."""
     found = {}
-    for directory, _, names in os.walk(root):
+    for directory, below, names in os.walk(root):
+        below[:] = [name for name in below if name != but]
         for path in [directory, *(os.path.join(directory, name) for name in names)]:
             status = os.lstat(path)
             text = Path(path).read_bytes() if os.path.isfile(path) else None
@@ -215,7 +216,7 @@ def checkout(root):
     path = root / "app"
     return Case(
         lambda: Git(name=str(path), url=str(root / "origin")),
-        lambda: {name: state for name, state in tree(root).items() if "/.git" not in name},
+        lambda: tree(root, but=".git"),  # in which git may be at work
         (path / "file").unlink,
     )
 
