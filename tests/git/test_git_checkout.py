@@ -207,6 +207,7 @@ async def test_an_interrupted_update_is_completed(place):
     (place.path / "src/new").write_text("new\n")
     lock = place.path / ".git/index.lock"
     lock.touch()
+    os.utime(lock, (time.time() + 3600, time.time() + 3600))  # young, however long it takes
     result, said = await place.converge()
     assert result is Result.FAILED
     assert "index.lock" in said
