@@ -283,7 +283,9 @@ def _addresses(link: str) -> set[str]:
 
 
 def _routes() -> list[dict]:
-    return json.loads(must("ip", "-j", "route", "show"))
+    """Whether their links are connected or not: a pair that is up needs a moment to be."""
+    found = json.loads(must("ip", "-j", "route", "show"))
+    return [{**each, "flags": [flag for flag in each["flags"] if flag != "linkdown"]} for each in found]
 
 
 def _look(place: Path) -> object:
