@@ -20,8 +20,8 @@ _WHO = {
 
 
 def git(directory, *arguments, **options):
-    """What git writes in ``directory``, as another program than ours; it must succeed."""
-    settings = ("-c", "protocol.file.allow=always", "-c", "safe.directory=*")
+    """What git writes in ``directory``, as another program than ours; it must succeed, and leaves nobody at work there."""
+    settings = ("-c", "protocol.file.allow=always", "-c", "safe.directory=*", "-c", "maintenance.auto=false")
     done = subprocess.run(
         ["git", *settings, *map(str, arguments)],
         cwd=directory,
@@ -42,6 +42,7 @@ class Origin:
         self.path = root / "origin.git"
         self.work = root / "work"
         git(root, "init", "--quiet", "--bare", "--initial-branch=main", self.path)
+        git(self.path, "config", "receive.autogc", "false")
         git(root, "init", "--quiet", "--initial-branch=main", self.work)
         git(self.work, "remote", "add", "origin", self.path)
         self.first = self.commit(FILES)
