@@ -31,7 +31,7 @@ def test_what_the_kernel_does_not_report_is_missing_and_stops_a_manifest(
     module, reader, path, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(module, reader, refuse)
-    facts = Facts(parse=read_values, where=())
+    facts = Facts(parse=read_values, where=(), timeout=60.0)
     found = facts
     for key in path[:-1]:
         found = found[key]
