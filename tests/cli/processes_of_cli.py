@@ -34,7 +34,10 @@ def environment(**variables):
 
 def with_constant(module, name, value):
     """The words for Python that start ``reactor`` with another constant: for tests that a slow machine would fail."""
-    return "-c", f"import {module} as module; module.{name} = {value!r}; from reactor.cli import main; main()"
+    changed = (
+        f"import {module} as module; module.{name}; module.{name} = {value!r}"  # it is an error if it is gone
+    )
+    return "-c", f"{changed}; from reactor.cli import main; main()"
 
 
 @contextmanager
