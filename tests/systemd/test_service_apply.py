@@ -326,13 +326,6 @@ async def test_many_units_edited_at_once_are_one_reload():
     assert [reload.body for reload in reloads] == [[True], [False]]
 
 
-@pytest.fixture
-def unhurried(monkeypatch):
-    """On a busy machine, the next one may come late."""
-    monkeypatch.setattr("reactor.resources.service.daemon_reload.GATHER", 0.5)
-    monkeypatch.setattr("reactor.resources.service.daemon_reload.LONGEST", 60.0)
-
-
 @pytest.mark.usefixtures("unhurried")
 async def test_many_units_enabled_at_once_are_few_reloads():
     apps = [Unit().write() for _ in range(30)]
