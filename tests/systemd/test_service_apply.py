@@ -364,7 +364,8 @@ async def test_a_unit_is_started_as_its_file_is_now_also_while_a_link_of_another
         Service(name=edited.name, require=[f"service#{enabled.name}"]),
     ]
     await converge_once(*services)
-    assert os.getpriority(os.PRIO_PROCESS, edited.pid) == 5
+    # systemd calls it started before the new process has taken its priority.
+    await eventually(lambda: os.getpriority(os.PRIO_PROCESS, edited.pid) == 5)
 
 
 async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
