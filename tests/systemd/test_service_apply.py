@@ -149,11 +149,15 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
     assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
+SAYS_WHY = "echo that is why; until journalctl --unit %n | grep -q why; do sleep 0.05; done; exit 3"
+"""A busy journal takes a while to have what was said."""
+
+
 @pytest.mark.usefixtures("long_proof")
 @pytest.mark.parametrize(
     ("service", "more", "error", "hint"),
     [
-        ("", {"command": "echo that is why; exit 3"}, ["ended with status 3", "that is why"], None),
+        ("", {"command": SAYS_WHY}, ["ended with status 3", "that is why"], None),
         ("ExecStart=\nExecStart=/nowhere/program", {}, ["does not run after its start", "203/EXEC"], None),
         ("Type=exec\nExecStart=\nExecStart=/nowhere/program", {}, ["did not start", "203/EXEC"], None),
         ("", {"unit": "ConditionPathExists=/nowhere"}, ["ConditionPathExists=/nowhere"], None),
@@ -487,11 +491,20 @@ async def test_the_service_kind_keeps_the_contract(promise, case):
 
 
 @pytest.mark.usefixtures("without_proof")
-async def test_a_service_is_started_though_what_brings_its_unit_is_later_and_says_nothing_of_it():
+async def test_a_service_is_started_though_what_brings_its_unit_is_later_and_says_nothing_of_it(tmp_path):
     app = Unit()
     text = app.text().replace("'", "'\\''")
-    brings = Exec(name="brings", provider="shell", command=f"sleep 0.5; printf %s '{text}' > {app.path}")
-    ended, story = await converge_once(Service(name=app.name, enable=True), brings)
+    looked = f"until test -e {tmp_path}/looked; do sleep 0.01; done"
+    brings = Exec(name="brings", provider="shell", command=f"{looked}; printf %s '{text}' > {app.path}")
+    service = Service(name=app.name, enable=True)
+    plan = service.plan
+
+    def note_and_plan(state, *, refresh):
+        (tmp_path / "looked").touch()
+        return plan(state, refresh=refresh)
+
+    service.__dict__["plan"] = note_and_plan
+    ended, story = await converge_once(service, brings)
     assert [check.result for check in story.checks(f"service#{app.name}")] == [Result.FAILED, Result.CHANGED]
     assert ended.counts["failed"] == 0
     assert world(app) == ("active", "enabled")
