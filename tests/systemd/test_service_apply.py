@@ -149,17 +149,27 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
     assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
-SAYS_WHY = "echo that is why; until journalctl --unit %n | grep -q why; do sleep 0.05; done; exit 3"
-"""A busy journal takes a while to have what was said."""
+def until_journal_has(word):
+    """Commands that wait until the journal has that word of their unit: a busy one takes a while."""
+    return f"until journalctl --unit %n | grep -q {word}; do sleep 0.05; done"
+
+
+NO_PROGRAM = "ExecStart=\nExecStart=/nowhere/program"
+TYPE_EXEC = f"Type=exec\n{NO_PROGRAM}\nExecStopPost=/bin/sh -c '{until_journal_has('203/EXEC')}'"
 
 
 @pytest.mark.usefixtures("long_proof")
 @pytest.mark.parametrize(
     ("service", "more", "error", "hint"),
     [
-        ("", {"command": SAYS_WHY}, ["ended with status 3", "that is why"], None),
-        ("ExecStart=\nExecStart=/nowhere/program", {}, ["does not run after its start", "203/EXEC"], None),
-        ("Type=exec\nExecStart=\nExecStart=/nowhere/program", {}, ["did not start", "203/EXEC"], None),
+        (
+            "",
+            {"command": f"echo that is why; {until_journal_has('why')}; exit 3"},
+            ["ended with status 3", "that is why"],
+            None,
+        ),
+        (NO_PROGRAM, {}, ["does not run after its start", "ended with status 203"], None),
+        (TYPE_EXEC, {}, ["did not start", "203/EXEC"], None),
         ("", {"unit": "ConditionPathExists=/nowhere"}, ["ConditionPathExists=/nowhere"], None),
         ("", {"unit": "Requires=nowhere.service"}, ["nowhere.service not found"], "require"),
         ("Type=oneshot", {"command": "true"}, ["does not run after its start"], "RemainAfterExit=yes"),
@@ -194,7 +204,7 @@ async def test_how_a_unit_ended_earlier_is_no_reason_that_it_was_not_tried(unit)
 
 async def test_a_failure_is_reported_without_a_bus_too(monkeypatch):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    app = Unit().write("Type=exec\nExecStart=\nExecStart=/nowhere/program")
+    app = Unit().write(TYPE_EXEC)
     (check,) = await apply(Service(name=app.name))
     assert "203/EXEC" in check.error
 
