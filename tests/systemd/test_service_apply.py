@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from unit_worlds import ETC, VENDOR, Unit, counting, eventually, kill_bus, systemctl
 
+from reactor import ResourceError
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resources.exec import Exec
@@ -185,6 +186,19 @@ async def test_what_does_not_start_is_reported_with_its_reason(service, more, er
     for words in error:
         assert words in check.error
     assert hint is None or hint in check.hint
+
+
+@pytest.mark.usefixtures("long_proof")
+async def test_what_cleans_up_after_itself_does_not_run_any_more(tmp_path):
+    (tmp_path / "go").touch()
+    cleans = f"ExecStopPost=/bin/sh -c 'while test -e {tmp_path}/go; do sleep 0.01; done'"
+    app = Unit().write(cleans, command="exit 3")
+    service = Service(name=app.name)
+    (start,) = service.plan(await service.observe(), refresh=False)
+    with pytest.raises(ResourceError, match="does not run after its start: its process ended with status 3"):
+        await start.run()
+    assert app.active == "deactivating"
+    (tmp_path / "go").unlink()
 
 
 @pytest.mark.usefixtures("long_proof")
