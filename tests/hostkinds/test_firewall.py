@@ -187,7 +187,8 @@ def test_a_read_that_a_change_interrupts_leaves_nothing_for_the_next_one():
         converge_once, firewall(*(rule(accept=f"tcp/{port}", comment="x" * 100) for port in range(1, 400)))
     )
     form, seen = read_table("reactor").form, 0
-    change = "for i in $(seq 15); do nft add table inet another; nft delete table inet another; done"
+    twice = "nft add table inet another; nft delete table inet another; " * 2
+    change = f"for i in $(seq 15); do {twice} sleep 0.05; done"  # there is time for a read in between
     with subprocess.Popen(["sh", "-c", change]) as changing:
         while changing.poll() is None:
             with suppress(ResourceError):  # they change all the time
