@@ -270,9 +270,11 @@ def attached(disk):
     """A loop device on the disk; None on a host without them."""
     done = subprocess.run(["losetup", "--find", "--show", disk], capture_output=True, text=True, check=False)
     device = done.stdout.strip() or None
-    yield device
-    if device is not None:
-        subprocess.run(["losetup", "--detach", device], check=True)
+    try:
+        yield device
+    finally:
+        if device is not None:
+            subprocess.run(["losetup", "--detach", device], check=True)
 
 
 @pytest.fixture
