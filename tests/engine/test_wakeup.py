@@ -1,5 +1,6 @@
 """The alarm on the clock of the kernel; that it also rings on one that jumps is what all other tests of time rest on."""
 
+import gc
 import math
 import os
 import re
@@ -56,10 +57,11 @@ async def test_once_it_has_rung_it_waits_for_the_next_time():
 
 
 async def test_it_leaves_no_descriptor_behind():
-    before = os.listdir("/proc/self/fd")
+    gc.collect()  # what earlier tests have left
+    before = set(os.listdir("/proc/self/fd"))
     with Wakeup(Due(0)) as wakeup:
         await wakeup.wait()
-    assert os.listdir("/proc/self/fd") == before
+    assert set(os.listdir("/proc/self/fd")) <= before
 
 
 def left_of(timer):

@@ -16,7 +16,7 @@ def _children() -> set[str]:
 def _state(pid: str) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return "gone"
 
 
@@ -29,7 +29,7 @@ def _the_guardian_stays():
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind():
     gc.collect()  # what tests before this one have left is not to go meanwhile
-    descriptors, others = sorted(Path("/proc/self/fd").iterdir()), _children()
+    descriptors, others = set(Path("/proc/self/fd").iterdir()), _children()
     yield
     assert [child for child in _children() - others if _state(child) == "Z"] == []
-    assert sorted(Path("/proc/self/fd").iterdir()) == descriptors
+    assert set(Path("/proc/self/fd").iterdir()) <= descriptors, "servers of other tests may end meanwhile"

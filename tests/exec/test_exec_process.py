@@ -293,7 +293,7 @@ async def test_a_line_without_an_end_is_passed_on_in_bounded_pieces():
     assert max(map(len, lines)) <= 2 * TAIL_BYTES
 
 
-async def run_out_of_time(script, clock):
+async def run_out_of_time(script, clock, **options):
     """Run a script until it says it is ready; then its time is over. Returns its error, its number and its lines."""
     clock.rate = 1.0
     lines = Lines()
@@ -306,13 +306,13 @@ async def run_out_of_time(script, clock):
     async with trio.open_nursery() as nursery:
         nursery.start_soon(set_forward)
         with pytest.raises(ResourceError) as caught:
-            await run(sh(script, timeout=ALIVE / 2), lines)
+            await run(sh(script, timeout=ALIVE / 2, **options), lines)
     (pid,) = filter(str.isdecimal, lines)
     return caught.value.message, int(pid), lines
 
 
 async def test_a_timeout_kills_the_grandchildren_too(mock_clock):
-    script = "sh -c 'sleep 60 & echo ready; sleep 60' & echo $$; wait"
+    script = "echo $$; sh -c 'sleep 60 & echo ready; sleep 60' & wait"
     error, pid, _ = await run_out_of_time(script, mock_clock)
     assert "timed out after 30s; its process group was killed" in error
     assert living(pid) == []
@@ -327,8 +327,9 @@ async def test_a_timeout_kills_what_has_left_the_group_too(monkeypatch, mock_clo
     assert living(pid) == [], "it is the leader of the group it has left for"
 
 
-async def test_a_daemon_that_no_one_waits_for_outlives_a_timeout(mock_clock):
-    script = "(setsid sh -c 'echo $$; echo ready; exec sleep 60' &); sleep 60"
+async def test_a_daemon_that_no_one_waits_for_outlives_a_timeout(mock_clock, tmp_path):
+    daemon = f"(setsid sh -c 'echo $$; touch {tmp_path}/runs; exec sleep 60' &)"  # when that ends, it has no parent here
+    script = f"{daemon}; until test -e {tmp_path}/runs; do sleep 0.02; done; echo ready; sleep 60"
     _, pid, _ = await run_out_of_time(script, mock_clock)
     assert len(living(pid)) == 1
     os.kill(pid, signal.SIGKILL)
@@ -345,7 +346,7 @@ async def test_what_ignores_sigterm_is_killed(monkeypatch, mock_clock):
 async def test_a_grandchild_that_outlives_its_leader_still_has_its_grace(monkeypatch, mock_clock):
     monkeypatch.setattr(process_tree, "TERM_GRACE", ALIVE / 4)
     child = 'trap "sleep 0.3; echo cleaned; exit" TERM; echo ready; while :; do sleep 0.05; done'
-    error, pid, lines = await run_out_of_time(f"sh -c '{child}' & echo $$; wait", mock_clock)
+    error, pid, lines = await run_out_of_time(f"echo $$; sh -c '{child}' & wait", mock_clock)
     assert "timed out" in error
     assert lines[-1] == "cleaned"
     assert living(pid) == []

@@ -4,9 +4,8 @@ import os
 
 import pytest
 import trio
-from test_exec_process import ALIVE, Lines, living, sh
+from test_exec_process import ALIVE, Lines, living, run_out_of_time, sh
 
-from reactor.resource.plan import ResourceError
 from reactor.resources.process import run
 
 
@@ -46,9 +45,9 @@ async def test_what_it_has_left_running_neither_holds_us_nor_fills_the_memory(tm
         await trio.lowlevel.checkpoint()
 
 
-async def test_it_is_ended_like_any_other_when_its_time_is_over():
-    lines = Lines()
-    with pytest.raises(ResourceError, match=r"^timed out after 0.5s"):
-        await run(sh("echo $$; sleep 60 & sleep 60", is_protected=True, timeout=0.5), lines)
-    assert living(int(lines[0])) == []
-    assert not os.path.exists(f"/proc/{lines[0]}")
+async def test_it_is_ended_like_any_other_when_its_time_is_over(mock_clock):
+    script = "sleep 60 & echo $$; echo ready; sleep 60"
+    error, pid, _ = await run_out_of_time(script, mock_clock, is_protected=True)
+    assert error.startswith("timed out after 30s")
+    assert living(pid) == []
+    assert not os.path.exists(f"/proc/{pid}")

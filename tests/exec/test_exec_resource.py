@@ -13,7 +13,7 @@ from reactor.watchers.inotify import InotifyWatcher
 
 async def check(resource, *, refresh=False):
     """What one check of the resource does, as sentences."""
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         plan = resource.plan(await resource.observe(), refresh=refresh)
         for action in plan:
             await action.run()

@@ -226,7 +226,7 @@ async def has_replaced():
 async def main():
     while not await has_replaced():
         pass
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         while not flushed:
             await flush()
             await trio.lowlevel.checkpoint()

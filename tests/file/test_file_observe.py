@@ -217,7 +217,7 @@ async def test_a_check_without_a_repair_leaves_nothing_open(tmp_path: Path, cont
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(2):  # the first look lists the directory
         assert await look(file) != ()
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"
 
 
 async def test_the_content_of_a_file_with_a_second_name_is_not_kept_for_its_diff(tmp_path: Path):

@@ -191,13 +191,14 @@ import os, subprocess, sys, trio
 from reactor.resources.file import File
 from reactor.testing.story import converge_once
 root = sys.argv[1]
-os.makedirs(root + "/mnt"), os.makedirs(root + "/bound"), os.makedirs("/run/other")
+other = f"/run/reactor-test-{os.getpid()}"
+os.makedirs(root + "/mnt"), os.makedirs(root + "/bound"), os.makedirs(other)
 subprocess.run(["mount", "-t", "tmpfs", "none", root + "/mnt"], check=True)
-subprocess.run(["mount", "--bind", "/run/other", root + "/bound"], check=True)
+subprocess.run(["mount", "--bind", other, root + "/bound"], check=True)
 open(root + "/mnt/in", "w").close()
 trio.run(lambda: converge_once(File(name=root, ensure="directory", recurse=True, owner="7", group="7", mode="0755")))
 print(*(os.stat(root + each).st_uid for each in ("", "/mnt", "/mnt/in", "/bound")))
-os.rmdir("/run/other") if subprocess.run(["umount", root + "/bound"]).returncode == 0 else None
+os.rmdir(other) if subprocess.run(["umount", root + "/bound"]).returncode == 0 else None
 """
 
 

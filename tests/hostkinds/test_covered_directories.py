@@ -114,8 +114,11 @@ async def test_a_mount_on_a_directory_is_no_drift_and_is_told_once(point):
         mount_by_hand(point)
         for number in (2, 3):
             story.drift(below.ref)
-            await story.until(lambda number=number: len(story.checks(below.ref)) == number)
-        assert [check.result for check in story.checks(below.ref)] == [Result.CHANGED, Result.OK, Result.OK]
+            await story.until(lambda number=number: len(story.checks(below.ref)) >= number)
+        first, *others = [
+            check.result for check in story.checks(below.ref)
+        ]  # the mount is noticed by itself, too
+        assert (first, set(others)) == (Result.CHANGED, {Result.OK})
         subprocess.run(["umount", point], check=True)
         point.chmod(THEIRS)
         await story.until(lambda: mode_of(point) == BELOW)

@@ -187,7 +187,8 @@ def test_a_read_that_a_change_interrupts_leaves_nothing_for_the_next_one():
         converge_once, firewall(*(rule(accept=f"tcp/{port}", comment="x" * 100) for port in range(1, 400)))
     )
     form, seen = read_table("reactor").form, 0
-    change = "for i in $(seq 15); do nft add table inet another; nft delete table inet another; done"
+    twice = "nft add table inet another; nft delete table inet another; " * 2
+    change = f"for i in $(seq 15); do {twice} sleep 0.05; done"  # there is time for a read in between
     with subprocess.Popen(["sh", "-c", change]) as changing:
         while changing.poll() is None:
             with suppress(ResourceError):  # they change all the time
@@ -283,24 +284,27 @@ def another_host():
             other.kill()
 
 
-CONNECT = "import socket, sys; socket.create_connection(('10.9.0.1', int(sys.argv[1])), 0.3)"
+CONNECT = "import socket, sys; socket.create_connection(('10.9.0.1', int(sys.argv[1])), float(sys.argv[2]))"
 
 
 async def test_packets_go_where_the_rules_say():
     with another_host() as inside, socket.create_server(("", 0)) as one, socket.create_server(("", 0)) as two:
         ports = [str(each.getsockname()[1]) for each in (one, two)]
 
-        def reached():
-            ends = [
-                subprocess.run([*inside, "python3", "-c", CONNECT, port], capture_output=True, check=False)
-                for port in ports
-            ]
-            return [end.returncode == 0 for end in ends]
+        def are_reached(*expected):
+            for port, is_expected in zip(ports, expected, strict=True):
+                seconds = "60" if is_expected else "0.3"  # the link may take a moment until it sends packets
+                command = [*inside, "python3", "-c", CONNECT, port, seconds]
+                if (
+                    subprocess.run(command, capture_output=True, check=False).returncode == 0
+                ) is not is_expected:
+                    return False
+            return True
 
-        assert reached() == [True, True]
+        assert are_reached(True, True)
         await converge_once(firewall(rule(accept=f"tcp/{ports[0]}", from_="10.9.0.0/24")))
-        assert reached() == [True, False]
+        assert are_reached(True, False)
         await converge_once(
             firewall(rule(accept=f"tcp/{ports[1]}", from_="10.9.0.2"), rule(drop="any", in_="fw*"))
         )
-        assert reached() == [False, True]
+        assert are_reached(False, True)

@@ -1,7 +1,11 @@
-"""The watcher for files whose poll(2) tells of a change, on the real ones."""
+"""The watcher for files whose poll(2) tells of a change, on the real ones.
+
+The kernel announces a host name in all namespaces, so a mark may come twice: another test has set one, too.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import subprocess
@@ -60,15 +64,16 @@ def mount(tmp_path):
 
 
 def descriptors():
+    gc.collect()  # what earlier tests have left is not to go while this one counts
     return len(os.listdir("/proc/self/fd"))
 
 
 async def test_each_file_marks_those_who_watch_it_and_no_one_else(tmp_path):
     async with listening(HOST_NAME, MOUNTS, HOST_NAME) as (_, sink):
         socket.sethostname("a")
-        assert await sink.next() == [0, 2]
+        assert set(await sink.next()) == {0, 2}
         found = []
-        while {1} not in found:  # the kernel also announces host names that are set in other namespaces
+        while {1} not in found:
             assert len(found) < 20, found
             mount(tmp_path)
             found.append(set(await sink.next()))
@@ -85,9 +90,12 @@ async def test_without_a_change_nothing_is_marked_and_no_one_runs():
 
 async def test_many_changes_at_once_are_one_mark():
     async with listening(HOST_NAME) as (_, sink):
-        for number in range(100):
-            socket.sethostname(f"host{number}")
-        assert await sink.next() == [0]
+        found = []
+        while [0] not in found:
+            assert len(found) < 20, found
+            for number in range(100):
+                socket.sethostname(f"host{number}")
+            found.append(await sink.next())
 
 
 async def test_a_change_between_arming_and_listening_is_noticed():
@@ -97,7 +105,7 @@ async def test_a_change_between_arming_and_listening_is_noticed():
     socket.sethostname("between")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watcher.run)
-        assert await sink.next() == [7]
+        assert set(await sink.next()) == {7}
         nursery.cancel_scope.cancel()
     watcher.close()
 
@@ -123,8 +131,9 @@ async def test_what_is_disarmed_is_not_marked_and_its_descriptors_are_free():
         armed = descriptors()
         watcher.disarm(ReadinessWatch(HOST_NAME), 0)
         assert descriptors() == armed
+        sink.marked.clear()  # those of host names in other namespaces
         socket.sethostname("c")
-        assert await sink.next() == [1]
+        assert set(await sink.next()) == {1}
         watcher.disarm(ReadinessWatch(HOST_NAME), 1)
         assert descriptors() == armed - 2
         socket.sethostname("d")

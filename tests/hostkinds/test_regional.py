@@ -150,12 +150,12 @@ async def test_what_is_read_only_is_told_before(make, directory):
 
 
 @pytest.fixture(scope="module")
-def own_locales(own_directories):
+def own_locales(own_directories, tmp_path_factory):
     """A directory of locales without any but C.utf8, in the mount namespace of the tests."""
-    directory = Path("/usr/lib/locale")
-    subprocess.run(["cp", "-a", directory / "C.utf8", "/tmp/C.utf8-of-tests"], check=True)
+    directory, kept = Path("/usr/lib/locale"), tmp_path_factory.mktemp("locale")
+    subprocess.run(["cp", "-a", directory / "C.utf8", kept], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "own", directory], check=True)
-    subprocess.run(["mv", "/tmp/C.utf8-of-tests", directory / "C.utf8"], check=True)
+    subprocess.run(["mv", kept / "C.utf8", directory], check=True)
     yield directory
     subprocess.run(["umount", "--lazy", directory], check=True)
 

@@ -45,4 +45,4 @@ async def test_the_input_is_shown_nowhere_and_its_descriptor_is_closed():
     assert "secret" not in repr(Command(["true"], "/", {}, input=b"secret"))
     with pytest.raises(ResourceError, match="there is no executable"):
         await perform("no-such-program", input=b"secret")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"

@@ -1,11 +1,11 @@
 """Sockets for questions are kept where somebody listens, and never for another namespace than is meant."""
 
 import errno
-import os
 import socket
 
 import pytest
 import trio
+from netlink_descriptors import netlink_sockets
 from network_worlds import ip
 
 from reactor import ResourceError
@@ -23,12 +23,6 @@ def heard(world):
     socket_pool.forbid(world.name)
 
 
-def sockets():
-    """The descriptors of this process that are sockets."""
-    links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
-    return sum(os.readlink(each).startswith("socket:") for each in links if os.path.islink(each))
-
-
 def test_the_next_question_takes_the_same_socket(heard):
     with RtnetlinkSocket(heard.name) as first:
         pass
@@ -37,22 +31,22 @@ def test_the_next_question_takes_the_same_socket(heard):
 
 
 def test_none_is_kept_where_no_one_listens(world):
-    before = sockets()
+    before = netlink_sockets()
     for netns in (None, world.name):
         with RtnetlinkSocket(netns):
             pass
-    assert sockets() == before
+    assert netlink_sockets() == before
 
 
 def test_few_are_kept_and_none_when_no_one_listens_any_more(heard):
-    before = sockets()
+    before = netlink_sockets()
     talks = [RtnetlinkSocket(heard.name) for _ in range(MOST + 2)]
     for talk in talks:
         talk.__exit__(None, None, None)
-    assert sockets() == before + MOST
+    assert netlink_sockets() == before + MOST
     with RtnetlinkSocket(heard.name):
         socket_pool.forbid(heard.name)
-    assert sockets() == before
+    assert netlink_sockets() == before
 
 
 async def test_a_namespace_that_took_over_the_name_is_asked_itself(heard):

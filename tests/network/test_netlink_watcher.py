@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import trio
+from netlink_descriptors import netlink_sockets
 from network_worlds import ip, namespace
 from trio.testing import wait_all_tasks_blocked
 
@@ -179,12 +180,6 @@ class Sink(WatchSink):
 
     def report(self, state, reason, vertex=None):
         self.reports.append((state, vertex))
-
-
-def netlink_sockets():
-    links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
-    inodes = {os.readlink(each) for each in links if os.path.islink(each)}
-    return sum(each.startswith("socket:") for each in inodes)
 
 
 async def test_there_is_one_socket_for_each_namespace_and_none_when_no_one_listens(world):
