@@ -270,7 +270,9 @@ def attached(disk):
     """A loop device on the disk; None on a host without them, such as a container."""
     device = None
     if Path("/dev/loop-control").exists():
-        done = subprocess.run(["losetup", "--find", "--show", disk], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["losetup", "--find", "--show", disk], capture_output=True, text=True, check=True
+        )
         device = done.stdout.strip()
     try:
         yield device
