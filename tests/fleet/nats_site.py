@@ -92,6 +92,7 @@ class Run:
     def __init__(self, process):
         self.process = process
         self.warnings = []
+        self.echoes = set()
 
     def heard(self, kind, holds=lambda _: True):
         for line in self.process.stdout:
