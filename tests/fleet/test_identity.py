@@ -51,7 +51,7 @@ def signed(tmp_path_factory, accounts):
 
 
 async def try_to_connect(server, **options):
-    async with connected(Options(servers=(server.url,), **options)) as link:
+    async with connected(Options(servers=(server.url,), **options), seconds=PATIENCE) as link:
         await link.flush()
         return link
 

@@ -12,7 +12,7 @@ from reactor.fleet.link.options import Options
 
 @pytest.fixture
 async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
         yield JetStream(connection)
 
 
@@ -127,7 +127,7 @@ async def test_a_watch_goes_on_after_the_server_was_killed(server, bucket):
         epoch = bucket.js.connection.epoch
         server.kill()
         server.start()
-        async with connected(Options(servers=(server.url,))) as other:
+        async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as other:
             await JetStream(other).key_value(bucket.bucket).put("k", b"2")
         with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("k", b"2", "put")
