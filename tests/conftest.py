@@ -2,6 +2,7 @@ import gc
 import os
 import re
 import signal
+import sys
 import tempfile
 from collections import Counter
 
@@ -131,8 +132,12 @@ def reactor(capfd):
 
     def call(*args):
         capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            command([str(arg) for arg in args], prog_name="reactor")
+        usual = sys.getswitchinterval()
+        try:
+            with pytest.raises(SystemExit) as ended:
+                command([str(arg) for arg in args], prog_name="reactor")
+        finally:
+            sys.setswitchinterval(usual)  # a run that lasts has another
         return Done(ended.value.code or 0, *capfd.readouterr())
 
     return call

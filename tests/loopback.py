@@ -11,7 +11,7 @@ class LoopbackServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
-    request_queue_size = 128  # who comes when the queue is full tries again after a second
+    request_queue_size = 1024  # beyond that, the kernel has clients try again after a second
 
     def __init__(self, handler, tls=None):
         super().__init__(("127.0.0.1", 0), handler)

@@ -80,6 +80,11 @@ class UnitState:
         return self.sub.startswith("auto-restart")
 
     @property
+    def is_ending(self) -> bool:
+        """Whether it has ended, or is cleaning up after itself, and no job starts it."""
+        return self.awaits_restart or (self.active == "deactivating" and not self.job)
+
+    @property
     def at_boot(self) -> bool:
         """Whether CCM counts it as enabled. That includes units that can't be enabled, but are pulled in by others."""
         return self.files in _AT_BOOT

@@ -215,7 +215,7 @@ class DbusSystemd:
                 with trio.move_on_after(PROOF):
                     while (state := (await self._queries.look(unit))[0]).is_running:
                         await _some(messages)
-        return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
+        return state.is_running or (state.is_on_its_way("running") and not state.is_ending)
 
     async def _script(self, unit: str) -> str | None:
         """The script whose links enable the unit; None if there is none, or a unit file overrides it."""

@@ -120,7 +120,7 @@ class AcmeServer:
         url = f"http://127.0.0.1:{self.challenge_port}/.well-known/acme-challenge/{token}"
         self.seen_urls.append(url)
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return answer.read().decode()
         except OSError:
             return None

@@ -1,5 +1,6 @@
 """Running the command as a process of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,7 +35,10 @@ def environment(**variables):
 
 def with_constant(module, name, value):
     """The words for Python that start ``reactor`` with another constant: for tests that a slow machine would fail."""
-    return "-c", f"import {module} as module; module.{name} = {value!r}; from reactor.cli import main; main()"
+    changed = (
+        f"import {module} as module; module.{name}; module.{name} = {value!r}"  # it is an error if it is gone
+    )
+    return "-c", f"{changed}; from reactor.cli import main; main()"
 
 
 @contextmanager
@@ -62,6 +66,14 @@ def finish(process):
     """Wait for the end of a process; return what it wrote."""
     out, err = process.communicate(timeout=GUARD)
     return Done(process.returncode, out.decode(), err.decode())
+
+
+def up_to(process, kind):
+    """The events that a run with ``--format json`` tells, up to the next of that kind."""
+    events = [json.loads(process.stdout.readline())]
+    while events[-1]["event"] != kind:
+        events.append(json.loads(process.stdout.readline()))
+    return events
 
 
 def refused(*args):

@@ -262,7 +262,7 @@ def test_a_converger_on_the_state_directory_is_no_obstacle(reactor, manifest, tm
 
 
 def test_a_signal_ends_it_with_what_it_runs():
-    marker = "86399.5"
+    marker = f"86399.{os.getpid()}"
     with spawned("ensure", "exec", f"sleep {marker}") as process:
         wait_until(lambda: pids_running(f"sleep\0{marker}"))
         process.send_signal(signal.SIGINT)
@@ -270,7 +270,7 @@ def test_a_signal_ends_it_with_what_it_runs():
         process.send_signal(signal.SIGINT)
         done = finish(process)
     assert done.code == 128 + signal.SIGINT
-    assert pids_running(f"sleep\0{marker}") == []
+    wait_until(lambda: not pids_running(f"sleep\0{marker}"))
 
 
 @pytest.mark.parametrize("kind", kind_names())

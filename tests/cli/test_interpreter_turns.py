@@ -15,11 +15,16 @@ REPAIR = 0.0002
 """Seconds that a repair of a file takes."""
 
 
+USUAL = 0.005
+"""Seconds, as Python has it."""
+
+
 @pytest.fixture(autouse=True)
-def as_before():
-    usual = sys.getswitchinterval()
+def usual_interval():
+    """As in a new process, whatever other tests of this one have run."""
+    sys.setswitchinterval(USUAL)
     yield
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(USUAL)
 
 
 def interval_during(tmp_path, options):
@@ -36,4 +41,4 @@ def test_a_turn_of_a_thread_is_shorter_than_a_repair(tmp_path):
 
 
 def test_a_run_that_ends_leaves_it_as_python_has_it(tmp_path):
-    assert interval_during(tmp_path, RunOptions(watch=False)) == pytest.approx(0.005)
+    assert interval_during(tmp_path, RunOptions(watch=False)) == pytest.approx(USUAL)

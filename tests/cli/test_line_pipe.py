@@ -3,17 +3,17 @@
 import subprocess
 
 import pytest
-from line_pipe import LinePipe, started
+from line_pipe import started
 
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-SAYS = "echo first; printf unfinished; read end; echo; echo last"
+SAYS = r"printf 'first\nunfinished'; read end; echo; echo last"
 
 
 @pytest.mark.parametrize("text", [False, True])
 def test_a_line_that_does_not_come_is_a_failure_that_tells_what_was_read(text):
     with started(["sh", "-c", SAYS], **PIPES, text=text) as process:
-        process.stdout = LinePipe(process.stdout._pipe, seconds=0.2)
         assert process.stdout.readline() == ("first\n" if text else b"first\n")
+        process.stdout._seconds = 0.2
         with pytest.raises(
             AssertionError, match=r"no line came within 0.2 s; what came before: 'first\\nunfinished'"
         ):

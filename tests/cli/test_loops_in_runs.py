@@ -101,7 +101,7 @@ def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_w
         loop = f"for_each#file#{tmp_path}/{{{{ item }}}}"
         until("converged")
         site("user-b", "user-c", "user-d")
-        seen = until("converged")
+        seen = until("reloaded") + until("converged")
         swap = [each for each in seen if each["event"] == "reloaded"][-1]
         assert (swap["changed"], swap["added"], swap["gone"]) == (
             [loop], [f"file#{tmp_path}/user-c", f"file#{tmp_path}/user-d"], [f"file#{tmp_path}/user-a"],

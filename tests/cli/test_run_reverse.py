@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from processes_of_cli import environment, finish, spawned, wait_until
+from files_of_cli import put
+from processes_of_cli import environment, finish, spawned, up_to, wait_until
 
 
 def entry(path, text, **more):
@@ -234,20 +235,19 @@ def test_a_reload_undoes_too_and_a_later_entry_is_managed_again(reactor, tmp_pat
     path.write_text("before")
     site.write_text(manifest_of(entry(path, "managed"), entry(stays, "stays")))
     with spawned("run", "--format", "json", site) as process:
-        wait_until(lambda: path.read_text() == "managed" and stays.exists())
-        site.write_text(manifest_of(entry(stays, "stays")))
-        wait_until(lambda: path.read_text() == "before")
-        stays.write_text("drift")
-        wait_until(lambda: stays.read_text() == "stays")  # by then what was undone has been verified, too
+        heard = up_to(process, "converged")
+        put(site, manifest_of(entry(stays, "stays")))
+        heard += up_to(process, "reversed")
+        assert path.read_text() == "before"
         path.write_text("mine")
         stays.write_text("drift")
         wait_until(lambda: stays.read_text() == "stays")
         assert path.read_text() == "mine", "it is nobody's business any more"
-        site.write_text(manifest_of(entry(path, "managed"), entry(stays, "stays")))
+        put(site, manifest_of(entry(path, "managed"), entry(stays, "stays")))
         wait_until(lambda: path.read_text() == "managed")
         process.send_signal(signal.SIGTERM)
-        out = finish(process).out
-    reloaded = next(json.loads(line) for line in out.splitlines() if '"reloaded"' in line)
+        finish(process)
+    reloaded = next(event for event in heard if event["event"] == "reloaded")
     assert (reloaded["changed"], reloaded["added"], reloaded["gone"]) == ([], [], [f"file#{path}"])
 
 
@@ -325,7 +325,7 @@ def test_what_is_being_undone_still_is_while_a_child_manifest_is_away(tmp_path, 
 
         heard("converged")
         (directory / "foreign").write_text("in the way")
-        site.write_text("resources:\n" + child)
+        put(site, "resources:\n" + child)
         heard("checked", ref=f"file#{directory}", result="failed")
         (tmp_path / "child.yaml").unlink()
         heard("checked", ref="apply#child.yaml", result="failed")

@@ -123,7 +123,7 @@ def test_the_second_signal_cancels_the_check_and_leaves_no_process(manifest, tmp
         process.send_signal(number)
         done = finish(process)
     assert done.code == code
-    assert pids_running(mark) == []
+    wait_until(lambda: not pids_running(mark))
 
 
 def test_the_third_interrupt_kills_what_ignores_the_others(stubborn, tmp_path):
@@ -137,7 +137,7 @@ def test_the_third_interrupt_kills_what_ignores_the_others(stubborn, tmp_path):
             said(process, words)
         done = finish(process)
     assert done.code == 130
-    assert pids_running(mark) == []
+    wait_until(lambda: not pids_running(mark))
     assert not (tmp_path / "later").exists()
 
 

@@ -11,6 +11,7 @@ import time
 from contextlib import nullcontext
 
 import pytest
+from files_of_cli import put
 from processes_of_cli import environment, finish, spawned, wait_until
 
 NO_TEXT = os.fsdecode(b"file#/\xff")
@@ -47,6 +48,13 @@ def converged(*args):
     return wait_until(lambda: call("status", *args)[0] == 0)
 
 
+def stuck():
+    """Wait until the run of TROUBLE has done all that it can."""
+    return wait_until(
+        lambda: (told := status())["run"] and told["counts"]["blocked"] == told["counts"]["changed"] == 1
+    )
+
+
 def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest, tmp_path):
     with spawned("run", manifest(FILES)):
         converged()
@@ -76,11 +84,11 @@ def test_the_status_is_not_0_while_the_manifest_is_rejected(manifest, named):
     valid = path.read_text()
     with spawned("run", path):
         converged(*named)
-        path.write_text("resources: nonsense\n")
+        put(path, "resources: nonsense\n")
         wait_until(lambda: status()["run"]["rejected"])
         code, out, _ = call("status", *named)
         assert (code, "rejected" in out) == (1, True)
-        path.write_text(valid)
+        put(path, valid)
         converged(*named)
 
 
@@ -142,7 +150,7 @@ def test_a_pause_ends_by_itself(manifest, tmp_path):
 
 def test_status_shows_problems_first_and_says_it_with_its_exit_code(manifest):
     with spawned("run", manifest(TROUBLE)):
-        wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
+        stuck()
         code, out, err = call("status")
         assert (code, err) == (1, "")
         lines = out.splitlines()
@@ -160,7 +168,7 @@ def test_status_shows_problems_first_and_says_it_with_its_exit_code(manifest):
 
 def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
     with spawned("run", manifest(TROUBLE)) as process:
-        wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
+        stuck()
         process.send_signal(signal.SIGTERM)
         finish(process)
     code, out, err = call("status")

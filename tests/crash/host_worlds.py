@@ -108,7 +108,7 @@ class ServiceWorld(World):
 
     def _has_seen(self, number: int) -> bool:
         """Whether it has started with the file of now; it may have begun only just now."""
-        wanted, deadline = self.content(number, self.generation), time.monotonic() + 10
+        wanted, deadline = self.content(number, self.generation), time.monotonic() + 60
         while time.monotonic() < deadline:
             with suppress(FileNotFoundError):
                 if (self.seen / f"s{number}").read_text() == wanted:

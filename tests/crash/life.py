@@ -80,8 +80,8 @@ class Lives:
         return _was_killed(self._start(lambda: _after_changes(changes)))
 
     def orphans(self) -> list[str]:
-        """What a run that has ended left running; what killed ones left has some seconds to end."""
-        deadline = time.monotonic() + 10
+        """What a run that has ended left running; what killed ones left has a while to end."""
+        deadline = time.monotonic() + LONGEST
         while left := self._children():
             if time.monotonic() > deadline:
                 return [f"still runs: {_command_line(pid)}" for pid in left]

@@ -24,7 +24,8 @@ PAGES = {
 PLAYED = [name for name, page in PAGES.items() if page.commands]
 WORLDS = {"scratch": [], "machine": [WITH_SYSTEMD]}
 AT_ONCE = 4
-TIMEOUT = 120.0
+TIMEOUT = 300.0
+"""Seconds for a page: more than for one of its commands, which then tells what it waited for."""
 
 
 def environment():

@@ -2,7 +2,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from served import served
+from served import GUARD, served
 
 from reactor.hostfs import disks
 from reactor.resource import mount_health
@@ -32,6 +32,13 @@ def short_mount_timeout(monkeypatch):
 @pytest.fixture
 def short_disk_timeout(monkeypatch):
     monkeypatch.setattr(disks, "TIMEOUT", 0.3)
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """A disk that hangs is waited for longer than the test lasts, however slow the machine is."""
+    monkeypatch.setattr(disks, "TIMEOUT", 2 * GUARD)
+    monkeypatch.setattr(disks, "FLUSH_TIMEOUT", 2 * GUARD)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from served import Served, served
+from served import Served, served, wait_until
 
 SIZE = 32 << 20
 
@@ -59,4 +59,5 @@ def hanging_disk(root: Path) -> Iterator[HangingDisk]:
             yield disk
         finally:
             disk.answer()
-            subprocess.run(["umount", point], check=True)
+            # The kernel may still be at what was given up, or another process look at all disks.
+            wait_until(lambda: subprocess.run(["umount", point], check=False).returncode == 0)

@@ -46,6 +46,7 @@ def from_a_source(frozen, tmp_path, count):
     ]
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_the_disk(
     frozen, tmp_path, elsewhere
 ):
@@ -84,7 +85,7 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
         frozen.thaw()
         await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
         assert {(frozen.point / f"f{i}").read_text() for i in range(3)} == {"new"}
-        assert fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None
+        await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)
 
 
 async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(
@@ -116,6 +117,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 async def test_no_change_is_waited_for_by_anybody_else(change, frozen, elsewhere):
     (frozen.point / "f").write_text("foreign")

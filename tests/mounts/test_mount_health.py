@@ -148,10 +148,9 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     async with trio.open_nursery() as nursery:
         for _ in range(100):
             nursery.start_soon(ask)
-    before = trio.current_time()
-    for _ in range(100):
-        await ask()
-    assert trio.current_time() - before < mount_health.TIMEOUT
+    with trio.fail_after(50 * mount_health.TIMEOUT):
+        for _ in range(100):
+            await ask()
     words = f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
     assert set(reasons) == {(f"fuse at {mount.point} does not answer", words)}
     assert questions == [str(mount.point)]

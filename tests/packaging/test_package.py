@@ -20,8 +20,8 @@ def index_answers(tmp_path):
         "pip",
         "download",
         "-q",
-        "--retries=0",
-        "--timeout=5",
+        "--retries=2",
+        "--timeout=20",
         "--no-deps",
         "h11",
     ]

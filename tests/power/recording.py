@@ -15,6 +15,8 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 _HEADER = struct.Struct("=QQQ")
 _WRITE, _FLUSH, _MARK = 1, 2, 3
+_LONGEST = 60.0
+"""Seconds until what does not end is a failure."""
 
 
 class FileSystem(NamedTuple):
@@ -79,6 +81,7 @@ class Recording:
     def replayed(self, moment: Moment, directory: Path) -> Iterator[Path]:
         """The file system after ``moment``, mounted where it was for as long as the block lasts."""
         image, point = directory / "replayed", directory / "disk"
+        image.unlink(missing_ok=True)  # the loop device of the last one may still be in use
         subprocess.run(["cp", "--sparse=always", self._before, image], check=True)
         flushed = max(
             (number for number in range(moment.length) if self.records[number].type == _FLUSH), default=-1
@@ -153,8 +156,8 @@ def _served(directory: Path, image: Path, log: Path) -> Iterator[Path]:
             time.sleep(0.01)
         yield point / "disk"
     finally:
-        subprocess.run(["umount", point], check=False)
-        server.wait(10)
+        _unmount(point)
+        server.wait(_LONGEST)
 
 
 @contextmanager
@@ -165,4 +168,12 @@ def _mounted(kind: str, disk: Path, point: Path, options: str) -> Iterator[None]
         yield
     finally:
         os.sync()
-        subprocess.run(["umount", point], check=True)
+        _unmount(point)
+
+
+def _unmount(point: Path) -> None:
+    """Unmount what another process may hold for a moment: LVM, for one, opens all loop devices of the machine."""
+    deadline = time.monotonic() + _LONGEST
+    while subprocess.run(["umount", point], check=False).returncode:
+        assert time.monotonic() < deadline, f"{point} is still in use"
+        time.sleep(0.05)

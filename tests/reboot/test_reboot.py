@@ -181,20 +181,24 @@ touch /run/reboot-required
 test "$(systemctl list-units --plain --no-legend 'run-*.timer')" = ""
 "$1" -m reactor run --converge-once "$2"
 "$1" -m reactor run --converge-once "$2"
-echo "timers: $(systemctl list-units --plain --no-legend 'run-*.timer' | wc -l)"
-exec sleep 60
+timers=$(systemctl list-units --plain --no-legend 'run-*.timer')
+echo "timers: $(echo "$timers" | wc -l)"
+timer=${timers%% *}
+systemctl show --property=TimersMonotonic "$timer"
+systemctl start --no-block "$(systemctl show --value --property=Unit "$timer")" || exit 0
+exec sleep 600
 """
+"""The time of grace, which a slow machine would need for the second run, is not waited for: it is read, and cut short."""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="boots a systemd")
 def test_a_real_systemd_reboots_once_after_the_run_has_ended(tmp_path):
     site = tmp_path / "site.yaml"
-    site.write_text("resources:\n  - reboot:\n      - updates: {grace: 5s}\n")
+    site.write_text("resources:\n  - reboot:\n      - updates: {grace: 90s}\n")
     world = [ROOT / "tests/systemd/with-systemd", "bash", "-c", SCRIPT, "sh", sys.executable, site]
-    began = time.monotonic()
-    done = subprocess.run(world, capture_output=True, text=True, check=False, timeout=60)
-    assert "would change  Would have ordered a reboot in 5 s" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("changed  ordered a reboot in 5 s") == 1
-    assert "timers: 1" in done.stdout
+    done = subprocess.run(world, capture_output=True, text=True, check=False, timeout=300)
+    assert "would change  Would have ordered a reboot in 90 s" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("changed  ordered a reboot in 90 s") == 1
+    assert "timers: 1\n" in done.stdout
+    assert "OnActiveUSec=1min 30s " in done.stdout
     assert done.returncode != 0
-    assert time.monotonic() - began < 60

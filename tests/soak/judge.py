@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,10 +101,12 @@ class Soak:
         """Have every resource checked, now that nothing is wrong, and return the status after that."""
         self._audit_asked.touch()
         deadline = time.monotonic() + AUDIT_WITHIN
-        while not self._audit_done.exists() or not (status := self._status())["run"]["converged"]:
+        while True:
+            with suppress(TimeoutError):  # it may be too busy to answer
+                if self._audit_done.exists() and (status := self._status())["run"]["converged"]:
+                    return status
             assert time.monotonic() < deadline, "the audit does not end"
             time.sleep(LOOK)
-        return status
 
     @contextmanager
     def _reactor(self, manifest: Path) -> Iterator[int]:

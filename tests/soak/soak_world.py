@@ -107,8 +107,8 @@ class World:
             self.template_of(made).parent.mkdir(parents=True, exist_ok=True)
             self.template_of(made).write_text(made.text)
         for unit in self.units:
-            text = "[Service]\nExecStart=/bin/sleep 100000\n[Install]\nWantedBy=multi-user.target\n"
-            (UNITS / unit).write_text(text)
+            service = "[Service]\nExecStart=/bin/sleep 100000\n[Install]\nWantedBy=multi-user.target\n"
+            (UNITS / unit).write_text(f"[Unit]\nStartLimitIntervalSec=0\n{service}")
         manifest = self.root / "soak.yaml"
         manifest.write_text(json.dumps({"resources": list(self._resources())}))
         return manifest

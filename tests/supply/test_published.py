@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ STEM = f"{NAME.replace('-', '_')}-{VERSION}"
 SHARED = {str(path.relative_to(ROOT / "share")) for path in (ROOT / "share").rglob("*") if path.is_file()}
 
 
+@cache
 def tracked():
-    """The files of the checkout."""
+    """The files of the checkout, as they are at first: other tests may make some."""
     listing = ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(listing, capture_output=True, text=True, check=True)

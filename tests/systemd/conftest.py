@@ -14,6 +14,13 @@ def pytest_configure(config):
 
 
 @pytest.fixture
+def unhurried(monkeypatch):
+    """Who shares a reload of systemd has time to come: on a busy machine, the next one may come late."""
+    monkeypatch.setattr("reactor.resources.service.daemon_reload.GATHER", 0.5)
+    monkeypatch.setattr("reactor.resources.service.daemon_reload.LONGEST", 60.0)
+
+
+@pytest.fixture
 def app():
     """A unit that was written just now; systemd does not know of it."""
     return Unit().write()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from unit_worlds import counting, systemctl
 
 from reactor.engine.events import Result
@@ -32,6 +33,7 @@ async def test_a_line_that_is_added_changed_and_removed_is_known_to_systemd():
     assert not point.is_mount()
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_many_lines_at_once_are_few_reloads():
     points = [Path(f"/mnt/many{number}") for number in range(10)]
     mounts = [Mount(name=str(point), ensure="present", device="tmpfs", fstype="tmpfs") for point in points]

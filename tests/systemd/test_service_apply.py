@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from unit_worlds import ETC, VENDOR, Unit, counting, eventually, kill_bus, systemctl
 
+from reactor import ResourceError
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resources.exec import Exec
@@ -149,13 +150,27 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
     assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
+def until_journal_has(word):
+    """Commands that wait until the journal has that word of their unit: a busy one takes a while."""
+    return f"until journalctl --unit %n | grep -q {word}; do sleep 0.05; done"
+
+
+NO_PROGRAM = "ExecStart=\nExecStart=/nowhere/program"
+TYPE_EXEC = f"Type=exec\n{NO_PROGRAM}\nExecStopPost=/bin/sh -c '{until_journal_has('203/EXEC')}'"
+
+
 @pytest.mark.usefixtures("long_proof")
 @pytest.mark.parametrize(
     ("service", "more", "error", "hint"),
     [
-        ("", {"command": "echo that is why; exit 3"}, ["ended with status 3", "that is why"], None),
-        ("ExecStart=\nExecStart=/nowhere/program", {}, ["does not run after its start", "203/EXEC"], None),
-        ("Type=exec\nExecStart=\nExecStart=/nowhere/program", {}, ["did not start", "203/EXEC"], None),
+        (
+            "",
+            {"command": f"echo that is why; {until_journal_has('why')}; exit 3"},
+            ["ended with status 3", "that is why"],
+            None,
+        ),
+        (NO_PROGRAM, {}, ["does not run after its start", "ended with status 203"], None),
+        (TYPE_EXEC, {}, ["did not start", "203/EXEC"], None),
         ("", {"unit": "ConditionPathExists=/nowhere"}, ["ConditionPathExists=/nowhere"], None),
         ("", {"unit": "Requires=nowhere.service"}, ["nowhere.service not found"], "require"),
         ("Type=oneshot", {"command": "true"}, ["does not run after its start"], "RemainAfterExit=yes"),
@@ -171,6 +186,19 @@ async def test_what_does_not_start_is_reported_with_its_reason(service, more, er
     for words in error:
         assert words in check.error
     assert hint is None or hint in check.hint
+
+
+@pytest.mark.usefixtures("long_proof")
+async def test_what_cleans_up_after_itself_does_not_run_any_more(tmp_path):
+    (tmp_path / "go").touch()
+    cleans = f"ExecStopPost=/bin/sh -c 'while test -e {tmp_path}/go; do sleep 0.01; done'"
+    app = Unit().write(cleans, command="exit 3")
+    service = Service(name=app.name)
+    (start,) = service.plan(await service.observe(), refresh=False)
+    with pytest.raises(ResourceError, match="does not run after its start: its process ended with status 3"):
+        await start.run()
+    assert app.active == "deactivating"
+    (tmp_path / "go").unlink()
 
 
 @pytest.mark.usefixtures("long_proof")
@@ -190,7 +218,7 @@ async def test_how_a_unit_ended_earlier_is_no_reason_that_it_was_not_tried(unit)
 
 async def test_a_failure_is_reported_without_a_bus_too(monkeypatch):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    app = Unit().write("Type=exec\nExecStart=\nExecStart=/nowhere/program")
+    app = Unit().write(TYPE_EXEC)
     (check,) = await apply(Service(name=app.name))
     assert "203/EXEC" in check.error
 
@@ -326,13 +354,6 @@ async def test_many_units_edited_at_once_are_one_reload():
     assert [reload.body for reload in reloads] == [[True], [False]]
 
 
-@pytest.fixture
-def unhurried(monkeypatch):
-    """On a busy machine, the next one may come late."""
-    monkeypatch.setattr("reactor.resources.service.daemon_reload.GATHER", 0.5)
-    monkeypatch.setattr("reactor.resources.service.daemon_reload.LONGEST", 60.0)
-
-
 @pytest.mark.usefixtures("unhurried")
 async def test_many_units_enabled_at_once_are_few_reloads():
     apps = [Unit().write() for _ in range(30)]
@@ -371,7 +392,8 @@ async def test_a_unit_is_started_as_its_file_is_now_also_while_a_link_of_another
         Service(name=edited.name, require=[f"service#{enabled.name}"]),
     ]
     await converge_once(*services)
-    assert os.getpriority(os.PRIO_PROCESS, edited.pid) == 5
+    # systemd calls it started before the new process has taken its priority.
+    await eventually(lambda: os.getpriority(os.PRIO_PROCESS, edited.pid) == 5)
 
 
 async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
@@ -493,11 +515,20 @@ async def test_the_service_kind_keeps_the_contract(promise, case):
 
 
 @pytest.mark.usefixtures("without_proof")
-async def test_a_service_is_started_though_what_brings_its_unit_is_later_and_says_nothing_of_it():
+async def test_a_service_is_started_though_what_brings_its_unit_is_later_and_says_nothing_of_it(tmp_path):
     app = Unit()
     text = app.text().replace("'", "'\\''")
-    brings = Exec(name="brings", provider="shell", command=f"sleep 0.5; printf %s '{text}' > {app.path}")
-    ended, story = await converge_once(Service(name=app.name, enable=True), brings)
+    looked = f"until test -e {tmp_path}/looked; do sleep 0.01; done"
+    brings = Exec(name="brings", provider="shell", command=f"{looked}; printf %s '{text}' > {app.path}")
+    service = Service(name=app.name, enable=True)
+    plan = service.plan
+
+    def note_and_plan(state, *, refresh):
+        (tmp_path / "looked").touch()
+        return plan(state, refresh=refresh)
+
+    service.__dict__["plan"] = note_and_plan
+    ended, story = await converge_once(service, brings)
     assert [check.result for check in story.checks(f"service#{app.name}")] == [Result.FAILED, Result.CHANGED]
     assert ended.counts["failed"] == 0
     assert world(app) == ("active", "enabled")

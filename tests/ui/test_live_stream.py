@@ -202,7 +202,7 @@ async def test_a_page_that_does_not_read_holds_up_no_one_and_is_dropped_loudly(t
             await page.next()
             with trio.fail_after(GUARD):
                 while not world.told:
-                    for error in [*("x" * 1900 for _ in range(40)), f"the last of {len(page.heard)}"]:
+                    for error in [*("x" * 1900 for _ in range(200)), f"the last of {len(page.heard)}"]:
                         world.engine.emit(
                             Checked(0.0, "scripted#a", Result.FAILED, Cause.DRIFT, 0.0, error=error)
                         )

@@ -186,7 +186,9 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
         async with page.reading() as stream:
             await stream.next()
             put(tmp_path / "shown", "drifted\n")
-            await stream.until("event", lambda event: event.get("causes") == ["drift"])
+            await stream.until(
+                "event", lambda event: event.get("causes") == ["drift"] and event["result"] == "changed"
+            )
             heard = json.dumps(stream.heard)
         answers = [await trio.to_thread.run_sync(page.get, path) for path in ("/graph", "/events?limit=1000")]
         for vertex in graph["vertices"]:

@@ -1,10 +1,10 @@
 """The page of a real run, as a person at a browser sees and uses it."""
 
 import json
-from urllib.parse import urlsplit
 
 import pytest
 from live_pages import file, paused, served, vertex, write_manifest
+from ports import free_port
 
 from reactor.graph.export.colours import STATES
 
@@ -212,13 +212,13 @@ def test_a_manifest_that_cannot_be_used_is_reported_on_top(tab, site, tmp_path):
 
 
 def test_the_page_finds_its_server_again(tab, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
+    first, second, port = tmp_path / "first", tmp_path / "second", free_port()
     manifest = write_manifest(tmp_path / "site.yaml", file={first: file("x")})
-    with served(manifest) as url:
+    with served(manifest, port=port) as url:
         tab.visit(url)
     tab.wait("document.querySelector('#connection.lost')?.innerText === 'reconnecting…'")
     write_manifest(manifest, file={first: file("x"), second: file("x")})
-    with served(manifest, port=urlsplit(url).port):
+    with served(manifest, port=port):
         tab.wait("document.querySelector('#connection.live')")
         tab.wait_for_state(f"file#{second}", "ok")
         first.unlink()

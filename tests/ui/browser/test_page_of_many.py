@@ -5,6 +5,7 @@ from itertools import cycle
 
 import pytest
 from live_pages import file, served, write_manifest
+from turns import turns
 
 FILES = 2000
 PER_SECOND = 200
@@ -77,8 +78,9 @@ def test_two_thousand_resources_stay_usable_while_they_change(tab, tmp_path, dri
         tab.wait(f"page.runState.boxes.length === {FILES} && !page.view.glide")
         drifting(lambda path: path.write_text("drifted\n"), paths)
         tab.wait("page.drawing.pulses.size > 20")
-        measured = tab.evaluate(FRAMES)
+        for turn in turns(BOUND / 1000):
+            measured = tab.evaluate(FRAMES)
+            frames = measured["took"]
+            assert measured["lights"] > len(frames) / 4
+            turn.seconds = frames[len(frames) // 2] / 1000
         assert tab.evaluate("document.querySelectorAll('#timeline li').length") < 60
-    frames = measured["took"]
-    assert measured["lights"] > len(frames) / 4
-    assert frames[len(frames) // 2] < BOUND, frames
