@@ -6,7 +6,10 @@ import urllib.parse
 
 
 def pieces(secret):
-    """What would give the secret away: eight characters of it in a row, in any encoding, at any place."""
+    """What would give the secret away: eight characters of it in a row, in any encoding, at any place.
+
+    No piece has fewer than eight characters: shorter ones are in keys and digests by chance.
+    """
     for word in (secret[:16], secret[-8:]):
         for at in range(len(word) - 7):
             part = word[at : at + 8]
@@ -21,7 +24,11 @@ def pieces(secret):
                 raw.hex(" "),
             )
             for before in range(3):
-                yield base64.b64encode(b"\0" * before + raw)[4 if before else 0 : -4].decode()
+                first, last = (
+                    -before % 3,
+                    8 - (before + 8) % 3,
+                )  # what shares no group of three with a neighbour
+                yield base64.b64encode(raw[first:last]).decode()
     yield from (secret, urllib.parse.quote(secret), json.dumps(secret)[1:-1])
 
 

@@ -2,7 +2,7 @@
 
 from contextlib import asynccontextmanager
 
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.jetstream import JetStream
@@ -45,10 +45,11 @@ class FleetServer:
 
     @asynccontextmanager
     async def connected(self, name=None, **how):
-        """JetStream as the host ``name``, or as an operator."""
-        seconds = how.get("seconds", 5.0)
+        """JetStream as the host ``name``, or as an operator. A busy machine may be late, unless ``seconds`` are given."""
+        wait = how.get("seconds", 5.0) / 5
+        how = {"seconds": PATIENCE} | how
         async with connected(self.options(name), **how) as connection:
-            yield JetStream(connection, seconds=seconds, first_wait=seconds / 5)
+            yield JetStream(connection, seconds=how["seconds"], first_wait=wait)
 
     async def make_streams(self):
         async with self.connected() as js:

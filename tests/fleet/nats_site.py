@@ -6,6 +6,7 @@ import os
 import tarfile
 
 import trio
+from nats_servers import PATIENCE
 
 from reactor import load
 from reactor.fleet.link.connection import connected
@@ -32,8 +33,8 @@ def on(server, work):
     """Call ``work`` with JetStream of the server, and return what it returns."""
 
     async def connect():
-        async with connected(Options(servers=(server.url,))) as connection:
-            return await work(JetStream(connection))
+        async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
+            return await work(JetStream(connection, seconds=PATIENCE))
 
     return trio.run(connect)
 
@@ -92,6 +93,7 @@ class Run:
     def __init__(self, process):
         self.process = process
         self.warnings = []
+        self.echoes = set()
 
     def heard(self, kind, holds=lambda _: True):
         for line in self.process.stdout:

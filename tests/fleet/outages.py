@@ -81,13 +81,18 @@ class Traffic:
     @property
     def longest_gap(self):
         """Seconds between two acknowledgements."""
-        times = [when for _, when in self.acknowledged]
-        return max(two - one for one, two in pairwise(times))
+        begun, ended = self._gap()
+        return ended - begun
 
     @property
     def lag(self):
-        """Seconds from the last election to the next acknowledgement."""
-        return min(when for _, when in self.acknowledged if when > self.elected[-1]) - self.elected[-1]
+        """Seconds from the last election in the longest gap to its end; 0 if that was heard later."""
+        begun, ended = self._gap()
+        return ended - max((when for when in self.elected if begun <= when <= ended), default=ended)
+
+    def _gap(self):
+        times = [when for _, when in self.acknowledged]
+        return max(pairwise(times), key=lambda two: two[1] - two[0])
 
     def check(self, last):
         """Raises AssertionError if a number up to ``last`` is lost, doubled or out of order."""

@@ -39,7 +39,7 @@ async def slots_of(fleet, name, groups=(), *, connecting=None, **how):
 
 
 class Crowd:
-    """``most``: how many hosts acted at once at most; ``deaths``: how many died as they acted."""
+    """``most``: how many hosts acted at once at most, and still had their slots; ``deaths``: how many died as they acted."""
 
     def __init__(self, fleet, hosts, at_most, *, work, dying, seed):
         self.most = self.deaths = 0
@@ -49,7 +49,7 @@ class Crowd:
         self._work = work
         self._dying = dying
         self._random = random.Random(seed)
-        self._acting = 0
+        self._acting = set()
         self._connecting = trio.Semaphore(20)
 
     async def run(self):
@@ -71,10 +71,10 @@ class Crowd:
                 await permit.release()
                 return False
             permit.begin()
-            self._acting += 1
-            self.most = max(self.most, self._acting)
+            self._acting.add(permit)
+            self.most = max(self.most, sum(each.is_held for each in self._acting))
             await trio.sleep(self._work)
-            self._acting -= 1
+            self._acting.remove(permit)
             if self._random.random() < self._dying:
                 self.deaths += 1
                 return False

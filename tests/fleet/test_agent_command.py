@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from nats_site import manifest, on
-from processes_of_cli import environment, finish, spawned
+from processes_of_cli import environment, finish, spawned, wait_until
 
 from reactor.fleet.registry.stream import look_up, make_stream
 
@@ -42,11 +42,11 @@ def test_it_runs_as_ccms_agent_is_configured(site):
             if b"/out  changed" in line:
                 break
         assert site.out == "welcome"
+        [found] = wait_until(lambda: on(site.server, lambda js: look_up(js, ["agent", "*", "*", "*"])))
         process.send_signal(signal.SIGTERM)
         done = finish(process)
     assert done.code == 0
     assert done.err.count("reactor does not need interval, log_level") == 1
-    [found] = on(site.server, lambda js: look_up(js, ["agent", "*", "*", "*"]))
     assert found.record == entry
 
 

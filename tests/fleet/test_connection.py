@@ -11,7 +11,7 @@ from reactor.fleet.link.options import Options, Timing
 
 @pytest.fixture
 async def link(server):
-    async with connected(Options(servers=(server.url,))) as connection:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
         yield connection
 
 
@@ -60,7 +60,7 @@ async def test_a_request_that_nothing_answers_says_so_at_once_or_in_time(link):
 async def test_what_is_published_last_before_the_end_reaches_the_server(server, link):
     with link.messages("farewell") as messages:
         await link.flush()
-        async with connected(Options(servers=(server.url,))) as other:
+        async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as other:
             await other.publish("farewell", b"x" * 900_000)
         assert len((await anext(messages)).data) == 900_000
 
@@ -77,7 +77,7 @@ async def test_messages_that_are_not_read_are_bounded_and_told_once(server):
 
 
 async def test_who_publishes_much_waits_for_the_network(server):
-    async with connected(Options(servers=(server.url,))) as link:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as link:
         for _ in range(40):
             await link.publish("much", b"x" * 1_000_000)
             assert len(link.outbox) < 10_000_000

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import socket
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.accounts import revoked_in
+from reactor.fleet.operator.doctor import examination
 from reactor.fleet.operator.doctor.examination import examine
 from reactor.fleet.operator.doctor.judgements import (
     CLOCK_LIMIT,
@@ -66,7 +68,24 @@ def home(fleet):
 
 
 @pytest.fixture
-def doctor(reactor, home, signers):
+def patient(monkeypatch):
+    """Let a busy machine be late. Tests that say `hurried` are about the time that all of it takes."""
+    for limit in ("_ANSWER", "_REST", "_REQUEST"):
+        monkeypatch.setattr(examination, limit, PATIENCE)
+
+
+async def hurried(home, signers, *wrong):
+    """What is wrong, found in less than 3 s: the checks in ``wrong`` and those that begin so, unless others are late."""
+    for turn in turns(3):
+        with turn:
+            found = wrong_ones(await examine(home, signers))
+        if not all(name.startswith(wrong) for name in found):
+            turn.seconds = inf
+    return found
+
+
+@pytest.fixture
+def doctor(patient, reactor, home, signers):
     def call(*more):
         return reactor("fleet", "doctor", "--home", home, "--signers", signers, *more)
 
@@ -143,13 +162,12 @@ async def test_one_server_of_two_does_not_answer(fleet, home, signers):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"nats://127.0.0.1:{silent.getsockname()[1]}"
         save_servers(home, (url, fleet.server.url), None)
-        for turn in turns(3):
-            with turn:
-                found = wrong_ones(await examine(home, signers))
+        found = await hurried(home, signers, f"server {url}")
     assert list(found) == [f"server {url}"]
     assert "no answer in time" in found[f"server {url}"].problem
 
 
+@pytest.mark.usefixtures("patient")
 async def test_no_server_answers(tmp_path, signers):
     made = make_operator_directory(str(tmp_path / "home"))
     save_servers(made.directory, ("nats://127.0.0.1:1",), None)
@@ -158,6 +176,7 @@ async def test_no_server_answers(tmp_path, signers):
     assert found["server nats://127.0.0.1:1"].hint.startswith("check that nats-server runs there")
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_server_that_does_not_know_the_accounts(tmp_path, signers):
     made = make_operator_directory(str(tmp_path / "home"))
     with NatsServer(tmp_path / "server", "authorization { user: a, password: b }", jetstream=False) as server:
@@ -166,6 +185,7 @@ async def test_a_server_that_does_not_know_the_accounts(tmp_path, signers):
     assert f"include {made.path(CONFIG)}" in found[f"server {server.url}"].hint
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_certificate_that_expires_soon(tmp_path, signers):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
@@ -199,6 +219,7 @@ async def test_a_server_without_jetstream(tmp_path, signers):
     assert "streams" in found
 
 
+@pytest.mark.usefixtures("patient")
 async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fleet):
     made = make_operator_directory(str(tmp_path / "home"))
     save_servers(made.directory, ("nats://127.0.0.1:1",), None)
@@ -235,6 +256,7 @@ def spoiled(home):
         path.write_bytes(data)
 
 
+@pytest.mark.usefixtures("patient")
 async def test_servers_that_have_other_accounts(home, signers, spoiled):
     tokens = json.loads(Path(home, "accounts.json").read_bytes())
     spoiled("accounts.json", json.dumps({**tokens, "HOSTS": tokens["FLEET"]}).encode())
@@ -243,6 +265,7 @@ async def test_servers_that_have_other_accounts(home, signers, spoiled):
     assert found["account HOSTS"].problem == "a server has another version of it than this directory"
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_user_that_may_not_write(home, signers, spoiled):
     """The admitting service may write two buckets: it is no operator."""
     spoiled(OPERATOR_CREDENTIALS, Path(home, "admit.creds").read_bytes())
@@ -361,7 +384,7 @@ def test_init_on_three_servers_again_changes_nothing(three, reactor):
 
     async def has_a_leader():
         async with operator_session(home, seconds=PATIENCE) as js:
-            js.seconds = 20
+            js.seconds = PATIENCE
             await js.call("INFO")
 
     async def copies():
@@ -382,7 +405,9 @@ def test_init_on_three_servers_again_changes_nothing(three, reactor):
 
 async def test_three_servers_are_well_until_one_is_killed(three, signers):
     home, cluster = three
-    found = await examine(home, signers)
+    until = trio.current_time() + PATIENCE  # copies of new streams are behind for a moment
+    while wrong_ones(found := await examine(home, signers)) and trio.current_time() < until:
+        await trio.lowlevel.checkpoint()
     assert wrong_ones(found) == {}
     names = {each.name: each.seen for each in found}
     assert names["copies"] == "3 of each stream, all up to date"
@@ -391,6 +416,8 @@ async def test_three_servers_are_well_until_one_is_killed(three, signers):
     for turn in turns(3):
         with turn:
             lost = wrong_ones(await examine(home, signers))
+        if f"server {cluster.servers[0].url}" in lost:
+            turn.seconds = inf  # it was late, on a busy machine
     assert f"server {cluster.servers[2].url}" in lost
     assert f"server {cluster.servers[0].url}" not in lost
 
@@ -403,8 +430,12 @@ def test_expel_says_which_of_three_servers_have_confirmed_it(three, reactor):
     key = Key.generate("user").public
 
     async def admitted():
-        async with operator_session(home, seconds=10) as js:
-            js.seconds = 20
+        async with operator_session(home, seconds=PATIENCE) as js:
+            js.seconds = PATIENCE
+            for name in wanted_streams():
+                await js.stream_info(
+                    name
+                )  # its leader answers: by then, it has another than the killed server
             card = sign_card(Card("web7", key, None, ("web",), (), 1.7e9), files.keys.cards)
             await js.key_value("reactor_hosts").put("web7", HostSpec("web7", ("web",), card=card).to_bytes())
 
@@ -417,7 +448,7 @@ def test_expel_says_which_of_three_servers_have_confirmed_it(three, reactor):
     async def revoked_on_the_third():
         options = operator_options(home, SYSTEM_CREDENTIALS)
         own = replace(options, servers=(cluster.urls[2],), fixed_servers=True)
-        async with connected(own, seconds=10) as connection:
+        async with connected(own, seconds=PATIENCE) as connection:
             while True:
                 tokens = await account_tokens(connection, files.keys.hosts.public, files.keys.operator.public)
                 if len(tokens) == 1 and key in revoked_in(tokens[0]):

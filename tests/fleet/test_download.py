@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from killed_steps import killed_before_step
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
@@ -49,7 +49,7 @@ class Counting(DiskReleases):
 @pytest.fixture
 async def objects(tmp_path):
     with NatsServer(tmp_path / "server") as server:
-        async with connected(Options(servers=(server.url,))) as connection:
+        async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
             store = JetStream(connection).objects("bundles")
             await store.create_bucket()
             await store.put(RELEASE.bundle, DATA)

@@ -69,8 +69,9 @@ def token(world, reactor):
 
 
 @pytest.fixture
-def service(world, tmp_path):
-    """The service, with the three files that it needs and no others."""
+def service(world, tmp_path, monkeypatch):
+    """The service, with the three files that it needs and no others. It may be late: a host that asks twice gets two answers."""
+    monkeypatch.setattr("reactor.fleet.host.join._AGAIN", PATIENCE)
     home = tmp_path / "admitting"
     home.mkdir()
     for name in ("admit.json", "admit.creds", "servers.json"):

@@ -1,12 +1,12 @@
 """Away from the network each command says within 3 seconds which server did not answer."""
 
 import signal
-import socket
 
 import pytest
 import trio
 from fleet_server import FleetServer
 from known_fleet import remember
+from ports import free_port
 from turns import turns
 
 from reactor.fleet.operator.session import save_servers
@@ -40,8 +40,7 @@ def say(reactor, home, words):
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_where_nothing_listens(reactor, world, words):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     home = world.fleet_server.directory
     save_servers(home, (f"nats://127.0.0.1:{port}",), None)
     for turn in turns(MOST):

@@ -261,7 +261,7 @@ def test_an_aggregator_counts_for_fleets_that_are_too_large_to_read(fleet, home)
     assert counted.startswith("web: release 42 rolling 50 %; 2 converged, 1 failed, 1 held")
     (one,) = map(json.loads, fleet("status", "--counts", "--format", "json").out.splitlines())
     assert one["phases"]["never heard"] == 1
-    assert one["oldest"] < 60
+    assert one["oldest"] < 600
 
     async def stored():
         async with home[1].connected() as js:

@@ -51,10 +51,10 @@ def host_with(world):
     return start
 
 
-async def pushed(world, host, **options):
+async def pushed(world, host, *, connect=30, **options):
     """Push 300 kB to one host; return its outcome and its events."""
     noted = []
-    ssh = Ssh(None, str(world.config), timeout=2)
+    ssh = Ssh(None, str(world.config), timeout=connect)
     data = os.urandom(300_000)
     limits = LineLimits(line=100_000, all=1_000_000, noise=20)
     push = Push(Request(f"sha256-{'0' * 64}", len(data), {}), data, ssh, limits=limits, **options)
@@ -77,7 +77,8 @@ async def pushed(world, host, **options):
     ],
 )
 async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, host_with, name, status, said):
-    outcome, noted = await pushed(world, host_with(name), first_answer=0.1 if name == "silent" else 30)
+    times = {"connect": 2, "first_answer": 0.1} if name == "silent" else {}
+    outcome, noted = await pushed(world, host_with(name), **times)
     assert outcome.status is status, outcome
     assert outcome.changes == 0
     assert said is None or said in outcome.error
@@ -91,7 +92,7 @@ async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, h
 def test_no_host_speaks_for_another_or_for_the_push(world, host_with, reactor, tmp_path):
     (tmp_path / "manifest.yaml").write_text("resources: []\n")
     host = host_with("forger")
-    words = ("-F", world.config, f"{host.address}:{host.port}", "--timeout", "3", "--format", "json")
+    words = ("-F", world.config, f"{host.address}:{host.port}", "--format", "json")
     done = reactor("push", tmp_path, *words)
     events = [json.loads(line) for line in done.out.splitlines()]
     assert [each["event"] for each in events] == ["checked", "hostended", "pushended"]

@@ -51,7 +51,7 @@ def signed(tmp_path_factory, accounts):
 
 
 async def try_to_connect(server, **options):
-    async with connected(Options(servers=(server.url,), **options)) as link:
+    async with connected(Options(servers=(server.url,), **options), seconds=PATIENCE) as link:
         await link.flush()
         return link
 
@@ -140,7 +140,7 @@ async def test_credentials_are_read_again_at_each_attempt(signed, accounts, tmp_
     """One that expires while it is in use, and is replaced."""
     told = []
     path = tmp_path / "web7.creds"
-    path.write_text(accounts.credentials("web7", expires=int(time.time()) + 2))
+    path.write_text(accounts.credentials("web7", expires=int(time.time()) + 3))
     options = Options(servers=(signed.url,), credentials=str(path))
     refused = trio.Event()
 

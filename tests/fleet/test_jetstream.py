@@ -19,7 +19,7 @@ from reactor.fleet.link.stored import last_message, last_messages, message_at, m
 
 @pytest.fixture
 async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
         yield JetStream(connection)
 
 

@@ -12,7 +12,7 @@ from reactor.fleet.link.options import Options
 
 @pytest.fixture
 async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
         yield JetStream(connection)
 
 
@@ -127,7 +127,7 @@ async def test_a_watch_goes_on_after_the_server_was_killed(server, bucket):
         epoch = bucket.js.connection.epoch
         server.kill()
         server.start()
-        async with connected(Options(servers=(server.url,))) as other:
+        async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as other:
             await JetStream(other).key_value(bucket.bucket).put("k", b"2")
         with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("k", b"2", "put")
@@ -153,11 +153,11 @@ async def test_a_watch_notices_that_its_bucket_is_made_again_or_gone(bucket):
 async def test_a_value_with_a_time_to_live_goes_and_says_so(js):
     bucket = js.key_value("ttl")
     await bucket.create_bucket(marker_ttl=60)
-    await bucket.put("k", b"1", ttl=1)
     async with bucket.watch() as watch:
-        assert [shown(await anext(watch)) for _ in range(2)] == [("k", b"1", "put"), None]
+        assert await anext(watch) is None
+        await bucket.put("k", b"1", ttl=1)
         with trio.fail_after(PATIENCE):
-            assert shown(await anext(watch)) == ("k", b"", "purge")
+            assert [shown(await anext(watch)) for _ in range(2)] == [("k", b"1", "put"), ("k", b"", "purge")]
     assert await bucket.get("k") is None
 
 

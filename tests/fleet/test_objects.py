@@ -15,7 +15,7 @@ from reactor.fleet.link.options import Options
 
 @pytest.fixture
 async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
         yield JetStream(connection)
 
 

@@ -67,7 +67,7 @@ def push(reactor, world):
     """Run `reactor push` in this process."""
 
     def run(*words):
-        return reactor("push", "-F", world.config, "--connect-timeout", "2", *words)
+        return reactor("push", "-F", world.config, "--connect-timeout", "60", *words)
 
     return run
 
@@ -109,6 +109,10 @@ def test_a_push_brings_the_new_bundle_and_a_rollback_the_one_before(push, site, 
     assert hosts["web1"].current() == old == hosts["web2"].current()
 
 
+def test_only_a_missing_reactor_is_exit_code_4(push, site, inventory):
+    assert push(site("x"), "-i", inventory("web2", "bare")).code == 4
+
+
 def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
     push, site, inventory, managed, hosts
 ):
@@ -116,7 +120,15 @@ def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         more = f"down ansible_host=127.0.0.1 ansible_port=1\nsilent ansible_host=127.0.0.1 ansible_port={silent.getsockname()[1]}"
-        done = push(site("others"), "-i", inventory("web2", "bare", more=more), "--format", "json")
+        done = push(
+            site("others"),
+            "-i",
+            inventory("web2", "bare", more=more),
+            "--connect-timeout",
+            "2",
+            "--format",
+            "json",
+        )
     assert done.code == 3
     ended = {each["host"]: each for each in events(done) if each["event"] == "hostended"}
     assert {name: each["result"] for name, each in ended.items()} == {
@@ -141,10 +153,6 @@ def test_the_next_push_needs_no_login_but_with_another_key_it_does(push, site, w
     others = inventory("seen", more=f"seen ansible_ssh_private_key_file={stranger}")
     assert push(directory, "-i", others).code == 0, "the key of the configuration counts, too"
     assert host.log.read_text().count("Accepted publickey") == 2
-
-
-def test_only_a_missing_reactor_is_exit_code_4(push, site, inventory):
-    assert push(site("x"), "-i", inventory("bare")).code == 4
 
 
 def test_a_host_that_has_only_python_gets_reactor_with_the_bundle(push, site, world, inventory, managed):

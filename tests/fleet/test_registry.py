@@ -195,6 +195,7 @@ def test_after_an_outage_only_the_newest_is_sent(tmp_path, site, converger):
         run.warned("the NATS server")
         for priority in (20, 30):
             declared(other, "back", priority=priority, content=priority)
+            run.heard("reloaded")
             run.heard("converged")
         server.start()
         assert on(server, lambda js: stored_at(js, subject, 30)) == 2

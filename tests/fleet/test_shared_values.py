@@ -69,7 +69,7 @@ async def test_the_file_of_a_load_balancer_follows_what_other_hosts_share(fleet,
                 async for entry in entries:
                     if entry and b":5432" in entry.value:
                         break
-            await balancer.until(lambda: contents()["db1"] == "db1:5432", seconds=10)
+            await balancer.until(lambda: contents()["db1"] == "db1:5432")
             assert [each.key for each in await shared_values(js, "pg")] == ["db1.pg", "lb1.pg"]
 
             operator = str(fleet.home / "operator")

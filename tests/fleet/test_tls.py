@@ -2,7 +2,7 @@
 
 import pytest
 import trustme
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ContextError, TlsError, UnreachableError
@@ -39,7 +39,7 @@ def server(tmp_path_factory, files):
 
 
 async def try_to_connect(url, **options):
-    async with connected(Options(servers=(url,), **options)) as link:
+    async with connected(Options(servers=(url,), **options), seconds=PATIENCE) as link:
         await link.publish("x", b"y" * 200_000)
         await link.flush()
 

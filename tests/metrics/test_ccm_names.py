@@ -26,10 +26,8 @@ def test_checks_and_health_checks_are_counted_as_ccm_names_them(tmp_path):
         found = scrape_port(parse_address(url.removeprefix("http://").removesuffix("/metrics")))
         process.kill()
     assert found["choria_ccm_resource_state_changed_count", name, "file"] == 1
-    checks = found[
-        "choria_ccm_resource_state_total_count", name, "file"
-    ]  # what it wrote may be looked at again
-    assert checks in (1, 2)
+    checks = found["choria_ccm_resource_state_total_count", name, "file"]
+    assert checks >= 1  # what it wrote may be looked at again
     assert found["choria_ccm_resource_state_skipped_count", f"{tmp_path}/not", "file"] == 1
     assert found["choria_ccm_resource_apply_duration_seconds_count", name, "reactor", "file"] == checks
     assert found["choria_ccm_healthcheck_status_count", "up", name, "OK", "file"] == checks

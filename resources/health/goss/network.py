@@ -53,7 +53,7 @@ class AddrRule(Rule):
         _split_address(self.address or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Connect to the address. A timeout, a refusal and an unknown name all mean that it is not reachable."""
+        """Connect to the address. A timeout, a refusal and a name that is unknown or none mean that it is not reachable."""
         host, port = _split_address(self.address or key)
         try:
             with trio.fail_after(self.timeout * MILLISECOND):
@@ -62,7 +62,7 @@ class AddrRule(Rule):
         except socket.gaierror as error:
             refuse_no_answer(host, error)
             return {"reachable": False}
-        except (OSError, trio.TooSlowError):
+        except (OSError, UnicodeError, trio.TooSlowError):
             return {"reachable": False}
         return {"reachable": True}
 
