@@ -5,7 +5,6 @@ Only trio's thread touches the state of a run.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from reactor.engine.worker_pool import SLICE, UNWATCHED_SLICE
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
 from reactor.resource.base import Resource
-from reactor.resource.gc_control import gc_paused
+from reactor.resource.gc_control import LongLived, gc_paused
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.redaction import knows_secrets
 from reactor.resource.registry import find_watchers
@@ -104,6 +103,7 @@ class Engine:
         self._end_reason = ""
         self._over = trio.Event()
         self.settled = trio.Event()
+        self._long_lived = LongLived()
 
     def _make_scheduler(self, topology: Topology) -> Scheduler:
         return Scheduler(
@@ -248,6 +248,8 @@ class Engine:
         self.dispatcher.report_transitions()
         self.dispatcher.wake()
         self._on_idle()
+        if self.settled.is_set():
+            self._long_lived.exempt()
         return event
 
     def _is_current(self, prepared: NextGeneration, graph: Graph) -> bool:
@@ -339,9 +341,7 @@ class Engine:
         """Enable the garbage collector, but exempt all objects that exist now: they live as long as the run."""
         if self.options.watch and not self.settled.is_set():
             self.settled.set()
-            gc.collect()
-            gc.freeze()
-            gc.enable()
+            self._long_lived.begin()
 
     async def _freeze_at_last(self) -> None:
         """Freeze after a while in any case: a run with a command that never ends needs the collector too."""

@@ -116,10 +116,11 @@ class Results:
         return {str(result): found[result] for result in Result}
 
     def _grow(self, size: int) -> None:
-        """Have a place for each vertex below ``size``."""
-        missing = size - len(self._results)
-        self._results.extend([None] * missing)
-        self._changed.extend(bytes(max(missing, 0)))
+        """Have a place for each vertex below ``size``, and for some more: vertices mostly come one by one."""
+        if (missing := size - len(self._results)) > 0:
+            missing += size // 8
+            self._results.extend([None] * missing)
+            self._changed.extend(bytes(missing))
 
 
 _RESULTS = {

@@ -58,29 +58,44 @@ def _path_reconciler(file: File) -> Reconciler:
 
 def permissions_of(file: File) -> int:
     """The desired mode of ``file`` with all twelve bits."""
-    mode = parse_mode(file.mode or "0")
-    special = special_bits(file.setgid, file.sticky)
-    return special | (enterable(mode) if file.ensure == "directory" else mode)
+    return _mode(file.ensure, file.mode or "0", file.setgid, file.sticky)
+
+
+def _mode(ensure: str, text: str, setgid: bool | None, sticky: bool | None) -> int:
+    mode = parse_mode(text)
+    return special_bits(setgid, sticky) | (enterable(mode) if ensure == "directory" else mode)
 
 
 def _desired(file: File) -> Desired:
     if file.owner is None or file.group is None or file.mode is None or file.ensure == "absent":
         return Desired(file.name, Settings("absent", force=file.force))
-    settings = _shared_settings(
-        file.ensure,
-        file.owner,
-        file.group,
-        permissions_of(file),
-        validator=None if file.validate_with is None else Validator(file.validate_with),
-        special=special_bits(file.setgid is not None, file.sticky is not None),
-        is_covered=file.declared.is_covered,
-        mounted_root=file.mounted_root or file.declared.form.is_ccm,
-    )
+    declared = file.declared
+    properties = (
+        file.ensure, file.owner, file.group, file.mode, file.setgid, file.sticky, file.validate_with,
+        declared.is_covered, file.mounted_root or declared.form.is_ccm,
+    )  # fmt: skip
+    settings = _shared_settings(properties)
     content = Inline(file.content) if file.content is not None else _other_content(file)
     return Desired(file.name, settings, content)
 
 
-_shared_settings = lru_cache(maxsize=1024)(Settings)
+_Properties = tuple[str, str, str, str, bool | None, bool | None, str | None, bool, bool]
+
+
+@lru_cache(maxsize=1024)
+def _shared_settings(properties: _Properties) -> Settings:
+    """The settings of all files with these properties, which are mostly the same."""
+    ensure, owner, group, mode, setgid, sticky, validate_with, is_covered, mounted_root = properties
+    return Settings(
+        ensure,
+        owner,
+        group,
+        _mode(ensure, mode, setgid, sticky),
+        validator=None if validate_with is None else Validator(validate_with),
+        special=special_bits(setgid is not None, sticky is not None),
+        is_covered=is_covered,
+        mounted_root=mounted_root,
+    )
 
 
 def _other_content(file: File) -> Content | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import weakref
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded,
 from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
 from reactor.resource.declared import Form, declare
+from reactor.resource.gc_control import LongLived
 from reactor.resource.watch import TimerWatch, Watch, Watcher
 from reactor.resources.file import File
 from reactor.testing.scripted import Scripted, scripted
@@ -465,6 +467,7 @@ async def test_what_a_running_check_holds_is_given_back_when_its_limits_change(a
 
 
 def alive(kind):
+    gc.unfreeze()  # a run exempts what it holds
     gc.collect()
     return sum(type(each) is kind for each in gc.get_objects())
 
@@ -500,6 +503,54 @@ async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, r
         known = journal._digests
         journal.close()
         assert len(known) <= 101
+
+
+async def test_the_collector_is_spared_what_a_reload_has_made(autojump_clock):
+    async with running(scripted("a")) as story:
+        await story.converged()
+        story.engine.reload(graph_of(many(1000)))
+        assert len(gc.get_objects()) < 1000
+
+
+async def test_what_leaves_the_graph_is_freed_without_the_collector(autojump_clock):
+    stays = scripted("stays")
+    async with running(stays) as story:
+        await story.converged()
+        left = reload_and_refer(story, stays, scripted("leaves"))
+        await story.converged(2)
+        gc.disable()
+        try:
+            story.engine.reload(graph_of([stays]))
+            story.engine.reload(graph_of([stays, scripted("takes its number")]))
+            story.events.clear()
+            await story.rest()
+            assert left() is None
+        finally:
+            gc.enable()
+
+
+def reload_and_refer(story, stays, leaves):
+    story.engine.reload(graph_of([stays, leaves]))
+    return weakref.ref(leaves)
+
+
+class Loop:
+    """Refers to itself: nothing but the collector frees it."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_garbage_that_was_exempt_from_the_collector_goes_in_the_end():
+    long_lived, loop = LongLived(), Loop()
+    left = weakref.ref(loop)
+    long_lived.exempt()
+    del loop
+    gc.collect()
+    assert left() is not None
+    for _ in range(256):
+        long_lived.exempt()
+    assert left() is None
 
 
 async def test_no_one_gets_the_number_of_what_left_and_still_runs(autojump_clock):

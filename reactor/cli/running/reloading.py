@@ -222,7 +222,8 @@ class Reloader:
     async def _reload_exclusively(self) -> bool:
         """Reload, one at a time. An edit and an `apply` may both cause a reload, and the version read last must win."""
         async with self._loading:
-            return await self._renew()
+            with gc_paused():  # until what was loaded is exempt from the collector
+                return await self._renew()
 
     async def _renew(self) -> bool:
         """Load the manifest, and put it into force if it is valid and the run goes on. Return whether it is valid."""
@@ -267,9 +268,8 @@ class Reloader:
     async def _loaded(self) -> tuple[Generation, NextGeneration]:
         """The current version of the manifest, compared with the one in force. Raises ManifestError, also if it can't be read any more."""
         try:
-            with gc_paused():
-                generation = await _read(self._load_again)
-                prepared = await _read(partial(self._engine.prepare, generation.graph))
+            generation = await _read(self._load_again)
+            prepared = await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
             hint = "after freeing disk space, touch the manifest, or send SIGHUP"
             raise _manifest_error(f"can't load the manifest: {error.strerror}", hint) from error
