@@ -44,8 +44,9 @@ class FinalCheck:
     def changes(self, vertex: int) -> None:
         """Record that the check of ``vertex`` is about to change something."""
         resource = self._vertex_table.resources[vertex]
-        own = {resource.kind} if is_shared(resource) else set()
-        for kind in own | resource.may_undo:
+        if is_shared(resource):
+            self._changers.setdefault(resource.kind, set()).add(vertex)
+        for kind in resource.may_undo:
             self._changers.setdefault(kind, set()).add(vertex)
 
     async def take(self, blocked: Collection[int]) -> list[int]:

@@ -113,12 +113,14 @@ class StaleReads:
         return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
 
     def _is_stale(self, vertex: int) -> bool:
-        if self._vertex_table.resources[vertex].declared.is_covered:
+        resource = self._vertex_table.resources[vertex]
+        if resource.declared.is_covered:
             return True
+        if not (paths := _read_by(resource)):
+            return False
         stamps, since = self._stamps.get(vertex, {}), self._log.began_at(vertex)
         return any(
-            _stamp(path) != stamps[path] if path in stamps else _changed_after(since, path)
-            for path in _read_by(self._vertex_table.resources[vertex])
+            _stamp(path) != stamps[path] if path in stamps else _changed_after(since, path) for path in paths
         )
 
 

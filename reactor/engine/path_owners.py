@@ -82,10 +82,10 @@ class PathOwners:
             or ref in claimed.unknown
         ):
             return False
-        return all(
-            len(claimed.by_path[path]) == 1 and len(self._names_of(path.rpartition("/")[0])) == 1
-            for path in claimed.paths.get(ref, ())
-        )
+        for path in claimed.paths.get(ref, ()):
+            if len(claimed.by_path[path]) != 1 or len(self._names_of(path.rpartition("/")[0])) != 1:
+                return False
+        return True
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
         """The vertices that may claim the same thing as ``claim``, which is a claim of ``vertex``."""
