@@ -34,7 +34,7 @@ _BUSY = 503
 T = TypeVar("T")
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.125
 _API_PATIENCE = 1.0
 """Seconds after which no answer means that there is no JetStream. Before, a server may have just started."""
 
