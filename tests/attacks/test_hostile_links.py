@@ -3,10 +3,10 @@
 import errno
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from descriptors import open_descriptors
 
 from reactor.hostfs import (
     Attributes,
@@ -46,15 +46,6 @@ def way(request, monkeypatch):
     """With openat2(2), and as on a kernel that has none."""
     if request.param == "step by step":
         monkeypatch.setattr(safe_open, "_open_straight", lambda _path, _flags: None)
-
-
-def open_descriptors():
-    """Each with what it is of. Those that other tests have left may be closed at any moment."""
-    found = set()
-    for name in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):
-            found.add((name, os.readlink(f"/proc/self/fd/{name}")))
-    return found
 
 
 @pytest.mark.parametrize(("mode", "group"), [(0o1777, 0), (0o775, STRANGER), (0o2775, STRANGER)])

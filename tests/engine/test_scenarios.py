@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from descriptors import open_descriptors
 from engine_worlds import managed
 
 from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
@@ -383,14 +384,7 @@ async def test_scenario_11_five_thousand_files_are_watched_under_default_limits(
 
 def inotifies():
     gc.collect()  # what earlier tests have left
-    return {fd for fd in os.listdir("/proc/self/fd") if "inotify" in read_link(fd)}
-
-
-def read_link(fd):
-    try:
-        return os.readlink(f"/proc/self/fd/{fd}")
-    except OSError:
-        return ""
+    return {number for number, target in open_descriptors() if "inotify" in target}
 
 
 # ---- 12-14: refresh ----

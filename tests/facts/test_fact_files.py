@@ -1,9 +1,9 @@
 """Facts in files: which are read, in which order, and which are kept out."""
 
 import os
-from contextlib import suppress
 
 import pytest
+from descriptors import open_descriptors
 
 from reactor.documents import parse_values
 from reactor.facts.files import directories, fact_paths, read_fact_files
@@ -101,14 +101,7 @@ def test_a_directory_in_place_of_a_file_is_noted_and_keeps_no_descriptor(tmp_pat
     path = tmp_path / "facts.yaml"
     path.mkdir()
     assert read(tmp_path) == ({}, {str(path): f"the file is skipped: [Errno 21] Is a directory: '{path}'"})
-    assert str(path) not in opened()
-
-
-def opened():
-    """Where the descriptors of this process lead."""
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # closed since
-            yield os.readlink(f"/proc/self/fd/{number}")
+    assert str(path) not in {target for _, target in open_descriptors()}
 
 
 def test_symbolic_links_are_never_followed(place, tmp_path):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 import pytest
 from deb_packages import Deb
+from descriptors import open_descriptors
 from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
@@ -85,8 +85,4 @@ async def test_only_a_program_that_is_asked_for_its_progress_gets_a_file_for_it(
 
 def memory_files():
     """The open files of this process that are in no directory."""
-    found = []
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # closed since
-            found.append(os.readlink(f"/proc/self/fd/{number}"))
-    return [target for target in found if target.startswith("/memfd:")]
+    return [target for _, target in open_descriptors() if target.startswith("/memfd:")]

@@ -3,9 +3,10 @@
 import ast
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
+from descriptors import open_descriptors
 from pins import ROOT, declared
 from private_names import PRIVATE, PUBLIC_MODULES, PrivateUse, advice, moved
 
@@ -90,20 +91,11 @@ def test_a_library_with_private_names_in_use_has_an_upper_bound_below_its_next_s
         )
 
 
-def descriptors():
-    """What is open in this process. What other tests have left in it may be closed at any time."""
-    found = set()
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):
-            found.add((number, os.readlink(f"/proc/self/fd/{number}")))
-    return found
-
-
 async def test_watchdog_notices_and_frees_without_its_thread(tmp_path):
     with explained("watchdog", "watchers/inotify_descriptor.py"):
         from reactor.watchers.inotify_descriptor import InotifyDescriptor
 
-        before = descriptors()
+        before = open_descriptors()
         inotify = InotifyDescriptor()
         assert not inotify.is_alive()
         watched = inotify.watch(os.fsencode(tmp_path))
@@ -112,7 +104,7 @@ async def test_watchdog_notices_and_frees_without_its_thread(tmp_path):
         inotify.unwatch(watched)
         inotify.forget(watched.wd)
         inotify.close()
-        assert not descriptors() - before
+        assert not open_descriptors() - before
 
 
 @pytest.mark.parametrize("package", ["dbus_next", "dbus_fast"])

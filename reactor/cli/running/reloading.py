@@ -222,7 +222,7 @@ class Reloader:
     async def _reload_exclusively(self) -> bool:
         """Reload, one at a time. An edit and an `apply` may both cause a reload, and the version read last must win."""
         async with self._loading:
-            with gc_paused():  # until what was loaded is exempt from the collector
+            with gc_paused():  # it would look at all that is loaded, which the engine exempts at the end
                 return await self._renew()
 
     async def _renew(self) -> bool:
