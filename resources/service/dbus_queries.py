@@ -41,6 +41,7 @@ class UnitQueries:
     async def ask_whether_stale(self, unit: str) -> Staleness:
         """Begin to find out whether the files of ``unit`` have changed since systemd read them."""
         needs_reload = await self.ask_of(unit, UNIT, "NeedDaemonReload")
+        self._bus.flush()  # systemd answers while the files are looked at
         drop_ins = drop_ins_of(unit, self._scope)
         read = await self.ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
         files = unit_files_of(unit, self._scope)

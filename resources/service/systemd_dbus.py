@@ -78,9 +78,10 @@ class DbusSystemd:
         """
         async with self._working_on(unit):
             running = await self._queries.ask("ListUnitsByNames", "as", [unit])
-            staleness, reloads = await self._queries.ask_whether_stale(unit), self._reloads.begun
             enablement = await self._queries.ask("GetUnitFileState", "s", unit) if files else None
             related = await self._queries.ask_named(unit, self._relations_at_once(unit, ensure))
+            reloads = self._reloads.begun
+            staleness = await self._queries.ask_whether_stale(unit)
             self._looked_at.add(unit)
             state, path = found_state(unit, await running.answer())
             if state.is_on_its_way(ensure):

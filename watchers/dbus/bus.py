@@ -115,9 +115,9 @@ class Bus:
         try:
             self._slots.acquire_nowait()
         except trio.WouldBlock:
-            self._flush()  # a call that has a slot must get its answer
+            self.flush()  # a call that has a slot must get its answer
             await self._slots.acquire()
-        question = Question(member, self._flush)
+        question = Question(member, self.flush)
         try:
             serial = self._put((destination, path, interface, member), signature, body)
         except BaseException:
@@ -186,7 +186,7 @@ class Bus:
     def _remove_match(self, rule: str) -> None:
         if self.is_connected:
             self._put((*_DAEMON_OBJECT, "RemoveMatch"), "s", (rule,), wants_reply=False)
-            self._flush()
+            self.flush()
 
     def _unsubscribe(self, subscription: Subscription) -> None:
         if (rule := self._router.remove(subscription)) is not None:
@@ -203,7 +203,7 @@ class Bus:
         self._unsent += self._library.call(serial, target, signature, body, wants_reply=wants_reply)
         return serial
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Send as many buffered bytes as the socket accepts at once. `_write` sends the rest, and handles errors."""
         if self._unsent and self.is_connected and not self._is_stuck.is_set():
             with suppress(OSError):
