@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from reactor.resources.shared_lines import with_line, without
+from reactor.resources.shared_lines import without
 
 HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _MARK = "# reactor: "
 _HEADER_LINES = 3
+_NO_JOB = re.compile(rb"#|['\"]?[A-Za-z_]\w*['\"]?\s*=")
+"""A comment or a variable."""
 
 
 class Job(NamedTuple):
@@ -51,6 +54,8 @@ def differences(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[s
         return []
     if not is_present:
         return ["removed the job"]
+    if after == _ended(lines):
+        return ["ended the last line, without which cron ignores the table"]
     return ["changed the job" if _places(lines, job) else "added the job"]
 
 
@@ -60,16 +65,23 @@ def changed(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[bytes
     if not is_present:
         return without(lines, places)
     line, mark = job.line.encode(), job.mark.encode()
-    if [_bare(lines[at]) for at in places] == [mark, line]:
-        return [*lines]
+    lines = _ended(lines)
+    if len(places) == len((mark, line)) and lines[places[1]].strip(b" \t\n") == line:
+        return lines
+    ours = [mark + b"\n", line + b"\n"]
     if not places:
         same = [at for at, each in enumerate(lines) if _bare(each) == line and not _is_marked(lines, at)]
         if same:
-            return [*_guarded(lines[: same[0]]), mark + b"\n", *lines[same[0] :]]
-        return with_line(with_line(_guarded(lines), mark), line)
+            return [*_guarded(lines[: same[0]]), *ours, *lines[same[0] + 1 :]]
+        return [*_guarded(lines), *ours]
     first = len(without(lines[: places[0]], places))
     rest = without(lines, places)
-    return [*rest[:first], mark + b"\n", line + b"\n", *rest[first:]]
+    return [*rest[:first], *ours, *rest[first:]]
+
+
+def _ended(lines: Sequence[bytes]) -> list[bytes]:
+    """``lines`` with an end of the last one: cron ignores a table without it."""
+    return [*lines[:-1], lines[-1].removesuffix(b"\n") + b"\n"] if lines else []
 
 
 def _guarded(lines: Sequence[bytes]) -> list[bytes]:
@@ -85,7 +97,7 @@ def _places(lines: Sequence[bytes], job: Job) -> list[int]:
         if _bare(line) == job.mark.encode():
             found.append(at)
             following = _bare(lines[at + 1]) if at + 1 < len(lines) else b""
-            found += [at + 1] if following and not following.startswith(b"#") else []
+            found += [at + 1] if following and not _NO_JOB.match(following) else []
     return found
 
 

@@ -179,12 +179,15 @@ class Cron(Resource[Found | None], kind="cron"):
         yield Claim("job of cron", f"{self.name} in {self._path}", desired)
         if self.ensure == "present" and self.user != "root":
             yield Claim("user", self.user, {"ensure": "present"})
-        content = self._text if self.table == "system" else f"table of {self.user}"
-        yield Claim(
-            "path",
-            self._path,
-            {"ensure": self.ensure, **({"content": content} if self.ensure == "present" else {})},
-        )
+        if self.table == "user":
+            wishes = {"content": f"table of {self.user}"}  # one job may go while another comes
+            yield Claim(
+                "path", self._path, wishes | ({"ensure": "present"} if self.ensure == "present" else {})
+            )
+        elif self.ensure == "present":
+            yield Claim("path", self._path, {"ensure": "present", "content": self._text})
+        else:
+            yield Claim("path", self._path, {"ensure": "absent"})
 
     async def observe(self) -> Found | None:
         """The file of the job; None if there is none.

@@ -148,15 +148,37 @@ async def test_a_table_with_a_mode_that_cron_refuses_is_corrected():
         ("# reactor: backup\n# note\n@daily x\n", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n# note\n@daily x\n"),
         ("# reactor: backup\n5 5 * * * old\n@daily x\n", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n@daily x\n"),
         ("# reactor: backup\n5 5 * * * a\n# reactor: backup\n5 5 * * * b\n", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n"),
+        ("@daily x\n# reactor: backup\nMAILTO=ada\n@daily x\n", "@daily x\n# reactor: backup\n0 3 * * * /usr/local/bin/backup\nMAILTO=ada\n@daily x\n"),
+        ("# reactor: backup\n0 3 * * * /usr/local/bin/backup", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n"),
+        ("@daily x\n0 3 * * * /usr/local/bin/backup", "@daily x\n# reactor: backup\n0 3 * * * /usr/local/bin/backup\n"),
+        ("# reactor: backup\n0 3 * * * /usr/local/bin/backup\n@daily x", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n@daily x\n"),
+        ("# reactor: backup\r\n0 3 * * * /usr/local/bin/backup\r\n", "# reactor: backup\n0 3 * * * /usr/local/bin/backup\n"),
         ("# reactor: other\n0 3 * * * /usr/local/bin/backup\n", "# reactor: other\n0 3 * * * /usr/local/bin/backup\n# reactor: backup\n0 3 * * * /usr/local/bin/backup\n"),
     ],
 )  # fmt: skip
 async def test_one_job_is_brought_right(before, after):
     put(before)
     await converge_once(hers())
-    assert TABLE.read_text() == after
+    assert TABLE.read_bytes() == after.encode()
     ended, _ = await converge_once(hers())
     assert ended.changes == 0
+
+
+async def test_a_last_line_without_an_end_is_told_as_what_it_is():
+    put("# reactor: backup\n0 3 * * * /usr/local/bin/backup\n@daily x")
+    _, story = await converge_once(hers())
+    assert story.checks("cron#backup")[0].actions == (
+        "ended the last line, without which cron ignores the table",
+    )
+
+
+async def test_one_job_of_a_table_goes_and_another_comes(tmp_path):
+    put("# reactor: old\n@daily x\n")
+    old = "old: {table: user, user: ada, ensure: absent}"
+    new = "new: {table: user, user: ada, command: y, schedule: '@daily'}"
+    (tmp_path / "site.yaml").write_text(f"resources:\n  - cron:\n      - {old}\n      - {new}\n")
+    await converge_once(*load(str(tmp_path / "site.yaml")).graph.resources.values())
+    assert TABLE.read_text() == "\n# reactor: new\n@daily y\n"
 
 
 async def test_the_jobs_of_a_table_are_written_at_once_and_lose_nothing():
