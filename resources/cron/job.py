@@ -11,6 +11,7 @@ from reactor.resources.shared_lines import without
 HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _MARK = "# reactor: "
 _HEADER_LINES = 3
+_BACKSLASHES = re.compile(r"\\{2,}|\\(?=%)")
 _NO_JOB = re.compile(rb"#|['\"]?[A-Za-z_]\w*['\"]?\s*=")
 """A comment or a variable."""
 
@@ -25,13 +26,18 @@ class Job(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line, in which cron reads a plain % as the end of the command."""
-        return " ".join(filter(None, (self.schedule, self.user, self.command.replace("%", "\\%"))))
+        """The line."""
+        return " ".join(filter(None, (self.schedule, self.user, for_cron(self.command))))
 
     @property
     def mark(self) -> str:
         """The comment before the line in the table of a user."""
         return f"{_MARK}{self.name}"
+
+
+def for_cron(command: str) -> str:
+    """The command as cron needs it, for which a plain % is the end, and a backslash before % or another one vanishes."""
+    return _BACKSLASHES.sub(r"\g<0>\g<0>", command).replace("%", "\\%")
 
 
 def file_of(job: Job, environment: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from reactor.resources.cron import schedule as schedules
+from reactor.resources.cron.job import for_cron
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST = 998
@@ -20,7 +21,7 @@ def _check_command(text: str) -> str:
         raise ValueError("a command is one line of text: put several into a script")
     if text.endswith("\\"):
         raise ValueError("a command must not end with a backslash")
-    if len(text.replace("%", "\\%").encode()) > _LONGEST:
+    if len(for_cron(text).encode()) > _LONGEST:
         raise ValueError(f"a command has at most {_LONGEST} bytes, with each % as two: put it into a script")
     return text.strip()
 

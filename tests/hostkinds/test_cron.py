@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hostkinds_worlds import assert_undone, shell
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reactor import ManifestError, load
@@ -17,6 +17,7 @@ from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resources.accounts import User
 from reactor.resources.cron import Cron
+from reactor.resources.cron.job import Job
 from reactor.resources.cron.schedule import FIELDS, NICKNAMES, check, numbers_of
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once
@@ -210,6 +211,25 @@ async def test_the_user_must_exist_and_goes_first():
     assert story.checks("cron#backup")[-1].actions[0].startswith("Can't tell before user#eve is applied")
     ended, _ = await converge_once(User(name="eve"), a_job(user="eve"))
     assert ended.counts[Result.CHANGED] == 2
+
+
+def as_cron_reads(command):
+    """The command that Debian's cron gives to the shell; a plain % ends it."""
+    read, at = "", 0
+    while at < len(command) and command[at] != "%":
+        pair = command[at : at + 2]
+        read += pair[1] if pair in ("\\%", "\\\\") else pair if pair[0] == "\\" else pair[0]
+        at += len(pair) if pair[0] == "\\" else 1
+    return read
+
+
+@given(st.text("a%\\", max_size=12))
+@example("a\\%b")
+@example("a\\\\b")
+def test_cron_gives_the_command_to_the_shell_as_it_is_written(text):
+    command = f"{text}z"
+    *_, line = Job("a", "@daily", command).line.partition(" ")
+    assert as_cron_reads(line) == command
 
 
 async def test_a_symlink_at_its_file_is_replaced_which_cron_would_not_follow():
