@@ -31,12 +31,18 @@ class Syntax(NamedTuple):
     ignores_case: bool = False
     first_wins: bool = False
     """Whether the first value of a key counts, and not the last one."""
+    quoted: re.Pattern[str] | None = None
+    """Values that need quotes around them."""
     continues: str = ""
     """How a value goes on in the next line: ``backslash`` at the end, or ``indent`` of the next."""
 
     def folded(self, key: str) -> str:
         """The key in the form in which keys are compared."""
         return key.lower() if self.ignores_case else key
+
+    def needs_quotes(self, value: str) -> bool:
+        """Whether the value is read as something else without quotes around it."""
+        return self.quoted is not None and self.quoted.fullmatch(value) is not None
 
     def split(self, text: str) -> Split | None:
         """The parts of a line that has a key and a value; None if it has not."""
@@ -98,6 +104,11 @@ SYNTAXES = {
         continues="backslash",
     ),
 }
+SYNTAXES["shell"] = SYNTAXES["keyvalue"]._replace(
+    quoted=re.compile(
+        r"(?!\(.*\)$)[^\"'\\]*[ \t;&|<>()][^\"'\\]*"
+    )  # an array, and text with quotes, is left as it is
+)
 
 
 class Entry(NamedTuple):
@@ -111,8 +122,12 @@ class Entry(NamedTuple):
     first: int
     stop: int
 
-    def has(self, wanted: str) -> bool:
-        """Whether the value is ``wanted``, with or without quotes around it."""
+    def has(self, wanted: str, syntax: Syntax) -> bool:
+        """Whether the value is ``wanted``, with or without quotes around it, unless it needs them."""
+        if not self.delimiter:
+            return False
+        if syntax.needs_quotes(wanted):
+            return unquoted(self.value) == wanted != self.value
         return wanted in (self.value, unquoted(self.value), (self.value + self.tail).strip())
 
 

@@ -33,7 +33,7 @@ def edit_key(
     found = [entry for part in parts for entry in part.entries if entry.key == folded]
     wanted = list(values or ())
     if len(found) == len(wanted) and all(
-        entry.delimiter and entry.has(value) for entry, value in zip(found, wanted, strict=True)
+        entry.has(value, syntax) for entry, value in zip(found, wanted, strict=True)
     ):
         return None
     if not wanted:
@@ -52,7 +52,7 @@ def edit_key(
         if new:
             document = document.with_lines(inserted(document.lines, kept[-1].stop, _encoded(new)))
     for entry, value in reversed(list(zip(kept, wanted, strict=False))):
-        if not (entry.delimiter and entry.has(value)):
+        if not entry.has(value, syntax):
             line = _like(entry, key, value, syntax, tail=_tail_behind(value, entry, syntax))
             document = document.with_lines(
                 replaced(document.lines, entry.first, entry.stop, _encoded([line]))
@@ -78,15 +78,20 @@ def _like(entry: Entry, key: str, value: str, syntax: Syntax, tail: str = "") ->
     """A line as that of ``entry``, with its indent, its delimiter and its quotes."""
     if not entry.delimiter:
         indent = entry.head[: len(entry.head) - len(entry.head.lstrip())]
-        return f"{indent}{key}{syntax.delimiter}{value}"
+        return f"{indent}{key}{syntax.delimiter}{_quoted(value, syntax)}"
     quote = entry.value[:1] if unquoted(entry.value) != entry.value else ""
     if quote and (quote in value or "\\" in value):
         quote = ""
+    text = f"{quote}{value}{quote}" if quote else _quoted(value, syntax)
     head = entry.head if entry.head.strip() else key + syntax.delimiter
     is_bare = "=" not in entry.delimiter or entry.delimiter[0].isspace()  # nothing was behind it
     if value and is_bare and not head[-1:].isspace():
         head += " "
-    return f"{head}{quote}{value}{quote}{tail}"
+    return f"{head}{text}{tail}"
+
+
+def _quoted(value: str, syntax: Syntax) -> str:
+    return f'"{value}"' if syntax.needs_quotes(value) else value
 
 
 def _new_section(
@@ -95,7 +100,7 @@ def _new_section(
     is_ssh = syntax.name == "sshd"
     lead = [""] if document.contents and document.contents[-1].strip() else []
     delimiter = _usual_delimiter(document, syntax)
-    entries = (f"{_INDENT if is_ssh else ''}{key}{delimiter}{value}" for value in values)
+    entries = (f"{_INDENT if is_ssh else ''}{key}{delimiter}{_quoted(value, syntax)}" for value in values)
     new = [*lead, str(section) if is_ssh else f"[{section}]", *entries]
     return document.with_lines(inserted(document.lines, len(document.lines), _encoded(new)))
 
@@ -105,7 +110,7 @@ def _in_section(
 ) -> Document:
     place, indent, delimiter = _place(document, syntax, part, key)
     place = behind_block(document, place)
-    new = [f"{indent}{key}{delimiter}{value}" for value in values]
+    new = [f"{indent}{key}{delimiter}{_quoted(value, syntax)}" for value in values]
     return document.with_lines(inserted(document.lines, place, _encoded(new)))
 
 

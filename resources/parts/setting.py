@@ -13,6 +13,7 @@ from reactor.resources.parts.setting_formats import (
     TYPED,
     Format,
     format_of,
+    is_for_shell,
     text_of,
     text_problem,
     typed_problem,
@@ -131,7 +132,8 @@ class Setting(Part, kind="setting"):
         if name not in TYPED:
             from reactor.resources.parts.keyed_edit import edit_key  # noqa: PLC0415 - a run uses few formats
 
-            return edit_key(document, str(name), self.section, self._keys[0], self._texts)
+            syntax = "shell" if name == "keyvalue" and is_for_shell(self.path) else str(name)
+            return edit_key(document, syntax, self.section, self._keys[0], self._texts)
         value = MISSING if self.ensure == "absent" else plain(self.value)
         if name == "json":
             from reactor.resources.parts.json_text import edit_json as change  # noqa: PLC0415 - as above

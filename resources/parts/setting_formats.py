@@ -39,6 +39,11 @@ def format_of(path: str) -> Format | None:
     return next((name for pattern, name in _KNOWN if re.fullmatch(f".*{pattern}", path)), None)
 
 
+def is_for_shell(path: str) -> bool:
+    """Whether scripts read the file as a part of their own, so that several words need quotes."""
+    return re.fullmatch(r"/etc/(default|sysconfig)/.*", path) is not None
+
+
 _YES_OR_NO: Final = frozenset(("sshd", "systemd"))
 
 
