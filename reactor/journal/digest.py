@@ -24,7 +24,7 @@ _BITS = 128
 
 def text_of(digest: int) -> str:
     """The digest as the file has it: 32 hexadecimal digits."""
-    return f"{digest:0{_BITS // 4}x}"
+    return f"{digest:032x}"
 
 
 def parse_digest(text: str) -> int:
