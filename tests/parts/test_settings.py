@@ -184,6 +184,13 @@ def test_no_line_takes_long(path, text, filler):
         applied(part, text.format(filler * 100_000))
 
 
+def test_a_value_that_git_needs_in_quotes_is_written_with_them():
+    part = setting("url", "/root/.gitconfig", section="a", value='"https://example.com/#a"')
+    wanted = b'[a]\n\turl = "https://example.com/#a"\n'
+    assert applied(part, "[a]\n\turl = b\n") == wanted
+    assert applied(part, wanted) == wanted
+
+
 def test_a_yaml_bomb_takes_no_time():
     bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
     assert applied(setting("wanted", "yaml", value=1), bomb) == f"{bomb}wanted: 1\n".encode()
@@ -200,6 +207,18 @@ def test_a_yaml_bomb_takes_no_time():
         ("ini", {"value": []}, "the list is empty"),
         ("ini", {"value": "a\nb"}, "a value is one line"),
         ("ini", {"value": " a"}, "blanks around a value"),
+        (
+            "/etc/gitconfig",
+            {"value": "https://example.com/#a"},
+            "without quotes, git reads it as something else",
+        ),
+        (
+            "/srv/a/.git/config",
+            {"value": "!f() { git pull; }; f", "format": "ini"},
+            "git reads it as something else",
+        ),
+        ("/root/.gitconfig", {"value": 'a "b" c'}, "git reads it as something else"),
+        ("/root/.gitconfig", {"value": "C:\\a"}, "git reads it as something else"),
         ("ini", {"value": "a", "key": "[a"}, "would be read back as something else"),
         ("ini", {"value": "a", "key": ["a", "b"]}, "has one level"),
         ("ini", {"value": "a", "section": "a]"}, "is not the name of a section"),
