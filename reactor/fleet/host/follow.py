@@ -66,6 +66,9 @@ class ChannelFollower:
             except (LinkError, StoreLockedError, OSError) as error:
                 self._update_report(why=str(error))
                 done, longest = False, pace.longest_retry
+            else:
+                if retry >= longest:
+                    self._hinted = 0  # it was forged, or what it told of is lost
             retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
@@ -78,11 +81,14 @@ class ChannelFollower:
         self._looks.append(trio.current_time())
 
     async def _look(self) -> bool:
-        """Read the channel, and do what it says. Return False if a replica is behind, or there was an older state."""
+        """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
+
+        A hint holds nothing back: any host can forge one, as the answer to a request of its own.
+        """
         entry = await self._js.key_value(CHANNELS).last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
-        if entry.revision < max(self._seen, self._hinted):
+        if entry.revision < self._seen:
             return False
         self._seen = entry.revision
         about = self.report.about
@@ -94,7 +100,7 @@ class ChannelFollower:
             raise
         except ReactorError as error:
             self._update_report(HostPhase.REJECTED, about, why=error.message)
-        return True
+        return entry.revision >= self._hinted
 
     async def _follow(self, state: ChannelState) -> None:
         offered = await read_release(self._js, self._host, self._store, state.release)
