@@ -281,6 +281,26 @@ async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
         await all_have(fleet, 2)
 
 
+async def test_a_look_that_finds_nothing_new_changes_no_report(fleet):
+    """Else the last host to look would begin the soak of its wave again, and a long soak would never end."""
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        follower = fleet.hosts["h1"].fleet.followers[0]
+        state, revision = await Channels(js).read("web")
+        await until(lambda: follower._seen == revision and report(fleet, "h1").phase is HostPhase.CONVERGED)
+        before, changes = report(fleet, "h1"), []
+        follower._on_change = lambda: changes.append(report(fleet, "h1"))
+        assert await follower._look()
+        assert changes == []
+        assert report(fleet, "h1") == before
+
+        # A new state of the channel is told all the same: the gate counts hosts that were heard since it began.
+        await Channels(js).write(state, revision)
+        await until(lambda: len(changes) == 1)
+        assert report(fleet, "h1") == before
+
+
 async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
     async with fleet.running() as js:
         await fleet.begin(js, 1)

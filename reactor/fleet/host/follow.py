@@ -90,7 +90,7 @@ class ChannelFollower:
             return not self._hinted
         if entry.revision < self._seen:
             return False
-        self._seen = entry.revision
+        is_new, self._seen = entry.revision > self._seen, entry.revision
         about = self.report.about
         try:
             state = ChannelState.from_bytes(entry.value, self.channel)
@@ -100,6 +100,8 @@ class ChannelFollower:
             raise
         except ReactorError as error:
             self._update_report(HostPhase.REJECTED, about, why=error.message)
+        if is_new:
+            self._on_change()  # the gate counts who has reported since
         return entry.revision >= self._hinted
 
     async def _follow(self, state: ChannelState) -> None:
@@ -137,8 +139,7 @@ class ChannelFollower:
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._update_report(HostPhase.MOVING, about, why=judgement.why)
-                self.refresh()
+                self._report_run(about, judgement.why)
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
@@ -184,10 +185,15 @@ class ChannelFollower:
             return
         if report.phase in (HostPhase.REJECTED, HostPhase.EXCLUDED):
             return
-        phase = self._host.engine.phase_of(report.about)
-        if phase is HostPhase.CONVERGED and self._is_stale(report.about):
+        self._report_run(report.about, report.why)
+
+    def _report_run(self, about: str, why: str) -> None:
+        """Report what the run has made of ``about``, which is in force."""
+        engine = self._host.engine
+        phase = engine.phase_of(about)
+        if phase is HostPhase.CONVERGED and self._is_stale(about):
             phase = HostPhase.STALE
-        self._update_report(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
+        self._update_report(phase, about, why=engine.why_of(about) or why)
 
     def _is_stale(self, digest: str) -> bool:
         kept = self._store.document(digest)
