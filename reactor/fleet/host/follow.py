@@ -29,6 +29,8 @@ from reactor.fleet.summary import ChannelReport
 
 _LONGEST_LAG = 5.0
 """The longest wait in seconds for a replica that is behind the hint."""
+_KNOWN = 2
+"""Releases that are kept in memory: a state of the channel names two."""
 _SOON = 30.0
 """Seconds between two reads while the host waits for a time or a maintenance window."""
 
@@ -47,6 +49,7 @@ class ChannelFollower:
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
+        self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
 
     def hint(self, revision: int) -> None:
@@ -105,7 +108,7 @@ class ChannelFollower:
         return entry.revision >= self._hinted
 
     async def _follow(self, state: ChannelState) -> None:
-        offered = await read_release(self._js, self._host, self._store, state.release)
+        offered = await self._read_release(state.release)
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
@@ -123,8 +126,15 @@ class ChannelFollower:
             return
         chosen = offered
         if desired.release != state.release:
-            chosen = await read_release(self._js, self._host, self._store, desired.release)
+            chosen = await self._read_release(desired.release)
         await self._take(chosen, desired, state)
+
+    async def _read_release(self, digest: str) -> VerifiedRelease:
+        known = next((each for each in self._known if each.digest == digest), None)
+        found = await read_release(self._js, self._host, self._store, digest, known)
+        if found is not known:
+            self._known.appendleft(found)
+        return found
 
     async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> None:
         about = state.release if desired.is_held else chosen.digest
@@ -196,11 +206,13 @@ class ChannelFollower:
         self._update_report(phase, about, why=engine.why_of(about) or why)
 
     def _is_stale(self, digest: str) -> bool:
-        kept = self._store.document(digest)
+        release = next((each.release for each in self._known if each.digest == digest), None)
         try:
-            return kept is not None and is_expired(Release.from_bytes(kept[0]), self._host.clock())
+            if release is None and (kept := self._store.document(digest)):
+                release = Release.from_bytes(kept[0])
         except DocumentError:
             return False
+        return release is not None and is_expired(release, self._host.clock())
 
     def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
