@@ -27,6 +27,7 @@ from reactor.fleet.push.session_identity import session_identity
 from reactor.hostfs.stat_stamp import stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
 from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.trust.inputs import require_own_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +61,7 @@ class Proof(NamedTuple):
     @classmethod
     def read(cls, root: str) -> Self:
         """Read that in ``root``, the directory of the bundles. Raises OSError, ValueError and TypeError."""
+        require_own_directory(root)
         path = os.path.join(root, _NAME)
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             found = os.fstat(file.fileno())

@@ -192,7 +192,7 @@ class _Receiver:
     def _evidence(self, loaded: LoadedManifest, place: str, read_at: int) -> Evidence | None:
         from reactor.cli.running.receive_evidence import Evidence
 
-        return Evidence.before(loaded, place, self.channel.path, read_at)
+        return Evidence.before(loaded, place, self.channel.path, self._request.facts, read_at)
 
     def _converged(self, manifest: str, facts: str, evidence: Evidence | None = None) -> Result:
         """Run the manifest to convergence, or as a dry run, as `reactor run --converge-once --format json` does."""
