@@ -67,7 +67,7 @@ class Evidence(NamedTuple):
         bundle = report["pushed"]["bundle"]
         if ended.counts[Result.OK] != len(self.refs) or ended.left or ended.outdated:
             return
-        if _is_known(root, state, bundle):
+        if self._is_known(root, state, bundle):
             return
         events = [report["ready"], *self._events(), as_json(ended), report["pushed"]]
         now, last = time.time(), last_run(state, ended.time)
@@ -79,19 +79,23 @@ class Evidence(NamedTuple):
                 )
                 proof.write(root)
 
+    def _is_known(self, root: str, state: str, bundle: str) -> bool:
+        """Whether there is a proof for the bundle that holds, or was written since this process has loaded its code.
+
+        If the latter does not hold, the next session without a standby process finds that out, and writes another one.
+        """
+        try:
+            proof = Proof.read(root)
+            if (proof.digest, proof.paths) != (bundle, self.paths):
+                return False
+            return proof.made > BEGAN / 1e9 or (proof.holds() and is_still_last(state, proof.last))
+        except (OSError, ValueError, TypeError):
+            return False
+
     def _events(self) -> Iterator[dict[str, Any]]:
         for ref in self.refs:
             yield as_json(Checked(0, ref, Result.OK, Cause.INITIAL, 0))
         yield as_json(Converged(0, len(self.refs), 0))
-
-
-def _is_known(root: str, state: str, bundle: str) -> bool:
-    """Whether there is a proof for the bundle that holds."""
-    try:
-        proof = Proof.read(root)
-        return proof.digest == bundle and proof.holds() and is_still_last(state, proof.last)
-    except (OSError, ValueError, TypeError):
-        return False
 
 
 def _below(directory: str) -> Iterator[str]:
