@@ -13,6 +13,7 @@
 - ``row_validation``: checks the records that were read;
 - ``writer``: writes the collected data in batches, and copes with a failing disk;
 - ``journal``: combines these modules: it stores the state of the engine, and is a sink of its events;
+- ``repeated_run``: adds the end of a run that was proven to change nothing, without the other modules;
 - ``sent_events``: which events were sent to another program, and which were deleted before;
 - ``history``: reads the journal, also while a run writes to it.
 """

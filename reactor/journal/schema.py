@@ -115,6 +115,21 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     return connection
 
 
+def close_without_checkpoint(connection: sqlite3.Connection, path: str) -> None:
+    """Close the connection to the journal at ``path``, and leave the WAL as it is.
+
+    The last connection that closes would copy the WAL into the file, and wait for the disk longer than a run that
+    changes nothing takes. A read-only connection does not do that.
+    """
+    with (
+        suppress(sqlite3.Error),
+        closing(connection) as writer,
+        closing(sqlite3.connect(address(path, "ro"), uri=True)) as reader,
+    ):
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        writer.close()
+
+
 def _create(path: str) -> None:
     """Create the file if it is missing. An empty file is unusable: it has lost its content, as no new file is empty."""
     if not os.path.lexists(path):

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import NamedTuple
 
 from reactor.journal import diffs, retention
@@ -18,7 +18,7 @@ from reactor.journal.schema import (
     FILE_NAME,
     MEMBERS,
     UnusableError,
-    address,
+    close_without_checkpoint,
     has_table,
     insert,
     open_for_writing,
@@ -109,20 +109,10 @@ class Store:
             self._write(batch, durable=durable)
 
     def close(self) -> None:
-        """Close the file without a checkpoint. The next run reads the WAL, too.
-
-        The last connection that closes would copy the WAL into the file, and wait for the disk longer than a run that
-        changes nothing takes. A read-only connection does not do that.
-        """
+        """Close the file without a checkpoint. The next run reads the WAL, too."""
         self.closed = True
-        with (
-            self._busy,
-            suppress(sqlite3.Error),
-            closing(self._connection) as writer,
-            closing(sqlite3.connect(address(self._path, "ro"), uri=True)) as reader,
-        ):
-            reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            writer.close()
+        with self._busy:
+            close_without_checkpoint(self._connection, self._path)
 
     def is_lost(self) -> bool:
         """Whether the file was removed or replaced, so that all writes are lost with the process."""

@@ -32,7 +32,9 @@ PROGRAMS = {
     + '; printf \'%s\\n\' \'{"event":"pushed","result":"ok","changes":0}\'',
     "forger": f'{READY}; for kind in hostended pushended checked; do printf \'{{"event":"%s","host":"web2","result":"ok"}}\\n\' $kind; done; exec cat',
     "no-sudo": "exit 1",
-    "old": "echo 'error[R0701]: there is no command receive' >&2; exit 2",
+    "old": "echo 'error[R0701]: there is no command receive' >&2; echo 'hint: did you mean restore?' >&2; exit 2",
+    "newer": "echo 'error[R0807]: another version' >&2; echo 'hint: install the same' >&2; exit 2",
+    "no-memory": f"{READY}; echo MemoryError >&2; exit 1",
 }
 
 
@@ -70,7 +72,7 @@ async def pushed(world, host, *, connect=30, **options):
         ("endless-line", Status.UNREACHABLE, "a line of more than 100000 bytes"),
         ("endless-events", Status.FAILED, "more than 1000000 bytes"),
         ("silent", Status.UNREACHABLE, "did not answer within 2.1 s"),
-        ("escapes", Status.UNREACHABLE, "the connection broke"),
+        ("escapes", Status.FAILED, "reactor receive ended during the run"),
         ("odd-report", Status.OK, None),
         ("greeting", Status.OK, None),
         ("old", Status.FAILED, "there is no command receive"),
@@ -82,11 +84,24 @@ async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, h
     assert outcome.status is status, outcome
     assert outcome.changes == 0
     assert said is None or said in outcome.error
+    assert name != "old" or outcome.hint == "install the same version of reactor on both sides"
     printed = [host_line(outcome), *table([outcome])]
     for record in noted:
         printed += event_lines(name, record)
     assert all(line.isprintable() for line in printed), printed
     assert name != "escapes" or any("owned" in line for line in printed)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "hint"),
+    [
+        ("newer", "reactor receive: error[R0807]: another version", "install the same"),
+        ("no-memory", "reactor receive ended while the bundle was sent: MemoryError", None),
+    ],
+)
+async def test_a_host_that_can_be_reached_has_failed_with_its_own_error(world, host_with, name, error, hint):
+    outcome, _ = await pushed(world, host_with(name))
+    assert outcome[1:5] == (Status.FAILED, 0, error, hint)
 
 
 def test_no_host_speaks_for_another_or_for_the_push(world, host_with, reactor, tmp_path):

@@ -18,7 +18,7 @@ from reactor.cli.messages import fail_for, reporting_manifest_errors
 from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet_session import within
 from reactor.errors import ReactorError
-from reactor.fleet.bundle.pack import MANIFEST
+from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import stored_bundle

@@ -12,8 +12,8 @@ from reactor.cli.options.inputs import DEFAULT_CONTEXT
 from reactor.documents import parse_values
 from reactor.errors import ReactorError
 from reactor.facts.facts import Facts
+from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.errors import BundleError
-from reactor.fleet.bundle.pack import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host.ports import Identity
 from reactor.fleet.host.root_manifest import RootManifest, conflicting_channels, text_of

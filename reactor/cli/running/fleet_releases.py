@@ -17,8 +17,9 @@ from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet import drive_channels
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
+from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
-from reactor.fleet.bundle.pack import MANIFEST, Bundle, pack
+from reactor.fleet.bundle.pack import Bundle, pack
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import (
     ReleaseOptions,

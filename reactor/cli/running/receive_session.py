@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from reactor.fleet.push.handover import hand_over
 from reactor.journal.state_directory import holder, locate
 
-_NEEDED = ("reactor.cli.running.receiving", "reactor.cli.running.converge", "reactor.loading")
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+_FAILED = 1
+_NEEDED = (
+    "reactor.cli.running.receiving",
+    "reactor.cli.running.receive_evidence",
+    "reactor.cli.running.converge",
+    "reactor.loading",
+)
 
 
 def receive_session(work: Callable[[], int]) -> int:
@@ -22,6 +33,13 @@ def receive_session(work: Callable[[], int]) -> int:
     code = hand_over(location.path)
     if code is not None:
         return code
+    from reactor.cli.running.receive_proof import report_proven
+
+    try:
+        if report_proven(location.path, cast("BufferedReader", sys.stdin.buffer)):
+            return 0
+    except BrokenPipeError:
+        return _FAILED
     for name in _NEEDED:
         import_module(name)
     from reactor.fleet.push.standby import Standby

@@ -13,27 +13,30 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from reactor.cli import exitcodes
 from reactor.cli.options.inputs import CONTEXT_VARIABLE, DEFAULT_CONTEXT, Given, host_facts
 from reactor.cli.options.network import RunNetwork
+from reactor.cli.running.receive_proof import CHANNEL
 from reactor.console.jsonlines import diagnostic_record, line
 from reactor.engine.options import RunOptions
 from reactor.errors import Place, ReactorError
 from reactor.fleet.bundle.channel import Channel
+from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.errors import BundleError
-from reactor.fleet.bundle.limits import LIMITS
-from reactor.fleet.bundle.pack import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.push.request import Request
 from reactor.journal.state_directory import Location, LockedError, StateDirectory, held_manifest, holder
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError
 
-CHANNEL = "push"
+if TYPE_CHECKING:
+    from reactor.cli.running.receive_evidence import Evidence
+    from reactor.loading import LoadedManifest
+
 _FAILED = 1
 
 
@@ -63,9 +66,13 @@ def receive_push(request: Request, state: str, stream: IO[bytes]) -> int:
         result = Result(
             "failed", error=words, hint="make room or repair the disk, and push again", code="R0802"
         )
-    bundle = receiver.channel.current if receiver else None
-    emit({"event": "pushed", "time": time.time(), "bundle": bundle, **result._asdict()})
+    pushed = _pushed(receiver.channel.current if receiver else None, result)
+    emit(pushed)
     return 0 if result.result in ("ok", "changed", "would_change") else _FAILED
+
+
+def _pushed(bundle: str | None, result: Result) -> dict[str, Any]:
+    return {"event": "pushed", "time": time.time(), "bundle": bundle, **result._asdict()}
 
 
 def emit(record: dict[str, Any]) -> None:
@@ -84,6 +91,8 @@ class _Receiver:
         self._manifest = os.path.join(self.channel.current_path, MANIFEST)
         self._network = RunNetwork(os.environ.get(CONTEXT_VARIABLE) or DEFAULT_CONTEXT)
         self._network.state = state
+        self._loaded: LoadedManifest | None = None
+        self._ready: dict[str, Any] = {}
 
     def receive(self) -> Result:
         """Take the bundle and run it. Raises ReactorError and OSError; then nothing was switched."""
@@ -91,6 +100,7 @@ class _Receiver:
             follows = self._run_that_follows()
             digest = self._request.digest or self._bundle_before()
             needed = not self._store.has(digest)
+            read_at = time.time_ns()
             self._announce(needed=needed)
             with ExitStack() as stack:
                 place = stack.enter_context(self._taken(digest)) if needed else self._store.path_of(digest)
@@ -105,7 +115,10 @@ class _Receiver:
             if follows or self._request.stay:
                 return self._stayed(digest, runs=follows)
             self._switch(digest)
-            result = self._converged(self._manifest, self.channel.facts_path)
+            evidence = (
+                None if needed or self._loaded is None else self._evidence(self._loaded, place, read_at)
+            )
+            result = self._converged(self._manifest, self.channel.facts_path, evidence)
             self._store.remove_unused()
             return result
 
@@ -128,10 +141,13 @@ class _Receiver:
         from reactor.resource.entry_points import installed_version
 
         version = installed_version()
-        emit({"event": "ready", "time": time.time(), "version": version, "need": needed})
+        self._ready = {"event": "ready", "time": time.time(), "version": version, "need": needed}
+        emit(self._ready)
 
     @contextmanager
     def _taken(self, digest: str) -> Iterator[str]:
+        from reactor.fleet.bundle.limits import LIMITS
+
         size = self._request.size  # of a user who may run manifests here, so it may raise the limits
         with self._store.unpacked(self._stream, digest, size, LIMITS.raised_for(size)) as directory:
             yield directory
@@ -151,7 +167,7 @@ class _Receiver:
         from reactor.loading import load
 
         try:
-            load((manifest,), self._inputs(facts))
+            self._loaded = load((manifest,), self._inputs(facts))
         except ManifestError as error:
             for diagnostic in error.diagnostics:
                 emit(_relative(diagnostic_record(diagnostic), os.path.dirname(manifest)))
@@ -173,7 +189,12 @@ class _Receiver:
         emit({"event": "switched", "time": time.time(), **record})
         return True
 
-    def _converged(self, manifest: str, facts: str) -> Result:
+    def _evidence(self, loaded: LoadedManifest, place: str, read_at: int) -> Evidence | None:
+        from reactor.cli.running.receive_evidence import Evidence
+
+        return Evidence.before(loaded, place, self.channel.path, self._request.facts, read_at)
+
+    def _converged(self, manifest: str, facts: str, evidence: Evidence | None = None) -> Result:
         """Run the manifest to convergence, or as a dry run, as `reactor run --converge-once --format json` does."""
         from reactor.cli.running.converge import ConvergeCommand
         from reactor.secrets.reader import RunSecrets
@@ -194,7 +215,11 @@ class _Receiver:
             return Result("failed", ended.changes, error=f"{broken} resources are not as desired")
         if would := ended.counts[Ended.WOULD_CHANGE]:
             return Result("would_change", would)
-        return Result("changed" if ended.changes else "ok", ended.changes)
+        result = Result("changed" if ended.changes else "ok", ended.changes)
+        if evidence is not None and not ended.changes:
+            report = {"ready": self._ready, "pushed": _pushed(self.channel.current, result)}
+            evidence.write(self._store.root, self._state, self._manifest, ended, report)
+        return result
 
     def _stayed(self, digest: str, *, runs: bool) -> Result:
         """Let the service follow the bundle, and wait until it has converged."""

@@ -1,10 +1,12 @@
-"""The name of a bundle: ``sha256-`` and the digest of its bytes in hexadecimal."""
+"""The name of a bundle: ``sha256-`` and the digest of its bytes in hexadecimal; and that of the manifest in it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
+MANIFEST = "manifest.yaml"
+"""The manifest of a bundle, in its top directory."""
 _NAME = re.compile(r"sha256-[0-9a-f]{64}")
 _PREFIX = "sha256-"
 

@@ -15,14 +15,11 @@ import tarfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from reactor.fleet.bundle.digest import digest_of
+from reactor.fleet.bundle.digest import MANIFEST, digest_of
 from reactor.fleet.bundle.errors import PackingError
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.unpacking.members import UnpackingLimits, size_in_words
 from reactor.unpacking.tree import DEEPEST, link_stays_inside
-
-MANIFEST = "manifest.yaml"
-"""The manifest of a bundle, in its top directory."""
 
 _LEFT_OUT = frozenset((".git", ".hg", ".svn"))
 _LEVEL = 10

@@ -22,16 +22,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from reactor.atomic_write import sync_directory
-from reactor.fleet.bundle.digest import is_digest, named
+from reactor.fleet.bundle.digest import MANIFEST, is_digest, named
 from reactor.fleet.bundle.errors import BundleError
-from reactor.fleet.bundle.limits import LIMITS, BundleLimits
-from reactor.fleet.bundle.pack import MANIFEST
-from reactor.hostfs import sync_file_system
-from reactor.unpacking.members import UnpackingError, size_in_words
-from reactor.unpacking.unpack import unpack_open
+
+if TYPE_CHECKING:  # most pushes find their bundle here, and unpack none
+    from reactor.fleet.bundle.limits import BundleLimits
 
 _MAGICS = {b"\x28\xb5\x2f\xfd": "tar.zst", b"\x1f\x8b": "tar.gz"}
 _PIECE = 128 * 1024
@@ -87,12 +85,16 @@ class BundleStore:
 
     @contextmanager
     def unpacked(
-        self, stream: IO[bytes], digest: str, size: int, limits: BundleLimits = LIMITS
+        self, stream: IO[bytes], digest: str, size: int, limits: BundleLimits | None = None
     ) -> Iterator[str]:
         """Read ``size`` bytes of the bundle ``digest`` from ``stream``; yield the temporary directory of its files.
 
         Raises BundleError if they are not that bundle, or not safe to unpack; OSError if the disk is full.
         """
+        from reactor.fleet.bundle.limits import LIMITS  # noqa: PLC0415 - see above
+        from reactor.unpacking.members import size_in_words  # noqa: PLC0415
+
+        limits = limits or LIMITS
         target = self.path_of(digest)
         if not 0 < size <= limits.packed:
             words = f"{size_in_words(max(size, 0))}, and at most {size_in_words(limits.packed)} are allowed"
@@ -110,6 +112,8 @@ class BundleStore:
 
     def keep(self, directory: str, digest: str) -> str:
         """Move a directory from `unpacked` to its place, on the disk with all its files. Return the place."""
+        from reactor.hostfs import sync_file_system  # noqa: PLC0415 - it imports trio
+
         target = self.path_of(digest)
         descriptor = os.open(directory, _DIRECTORY)
         try:
@@ -161,6 +165,9 @@ def _copy(stream: IO[bytes], packed: IO[bytes], size: int) -> str:
 
 
 def _unpack(packed: IO[bytes], directory: str, limits: BundleLimits) -> None:
+    from reactor.unpacking.members import UnpackingError  # noqa: PLC0415 - see above
+    from reactor.unpacking.unpack import unpack_open  # noqa: PLC0415
+
     head = packed.read(4)
     packed.seek(0)
     form = next((form for magic, form in _MAGICS.items() if head.startswith(magic)), "tar")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from reactor.atomic_write import replace_file
-from reactor.fleet.bundle.pack import MANIFEST
+from reactor.fleet.bundle.digest import MANIFEST
 from reactor.resource.diagnostic import Diagnostic
 
 NAME = "root.yaml"

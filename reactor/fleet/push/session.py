@@ -21,6 +21,7 @@ from reactor.fleet.push.ssh import MISSING_CODE, SSH_FAILED, Ssh, hint_for, pyth
 
 _PIECE = 64 * 1024
 _STDERR = 8 * 1024
+_HINT = "hint: "
 _LAST_WORDS = 2.0
 """Seconds that ssh may take to end after the host has reported."""
 _FIRST_ANSWER = 60.0
@@ -150,15 +151,12 @@ class _Session:
         if self._reported is not None:
             return self._reported
         lines = self._errors.decode(errors="replace").strip().splitlines()
-        last = lines[-1].strip() if lines else ""
+        last, advice = _last_words(lines)
         if complaint is not None:
             status = Status.FAILED if self._has_answered else Status.UNREACHABLE
             return self._ended(status, complaint, code="R0806" if self._has_answered else "R0804")
         if self._has_answered:
-            words = f"the connection broke {self._stage}"
-            return self._ended(
-                Status.UNREACHABLE, f"{words}: {last}" if last else words, "push again", "R0804"
-            )
+            return self._broken_off(code, last, advice)
         if code == MISSING_CODE:
             return self._missing(last)
         if code == SSH_FAILED:
@@ -166,10 +164,20 @@ class _Session:
                 Status.UNREACHABLE, last or "ssh failed", hint_for("\n".join(lines), self._host), "R0804"
             )
         words = last or f"it ended with exit code {code}"
-        hint = (
-            "let the user run 'sudo -n' without a password there" if "password is required" in last else None
-        )
-        return self._ended(Status.FAILED, f"reactor receive: {words}", hint, "R0806")
+        if "password is required" in last:
+            advice = "let the user run 'sudo -n' without a password there"
+        if re.search(r"no (such )?command", last, re.IGNORECASE):
+            advice = "install the same version of reactor on both sides"
+        return self._ended(Status.FAILED, f"reactor receive: {words}", advice, "R0806")
+
+    def _broken_off(self, code: int | None, last: str, advice: str | None) -> Outcome:
+        """The outcome if the host has answered, and not reported. An exit code of the host means that it can be reached."""
+        is_of_host = code is not None and 0 <= code < SSH_FAILED
+        words = f"{'reactor receive ended' if is_of_host else 'the connection broke'} {self._stage}"
+        words = f"{words}: {last}" if last else words
+        if is_of_host:
+            return self._ended(Status.FAILED, words, advice, "R0806")
+        return self._ended(Status.UNREACHABLE, words, "push again", "R0804")
 
     def _missing(self, last: str) -> Outcome:
         """The outcome if the host has no sudo, no Python, or no reactor."""
@@ -185,6 +193,13 @@ class _Session:
 
     def _ended(self, status: Status, error: str, hint: str | None = None, code: str | None = None) -> Outcome:
         return Outcome(self._host.name, status, 0, error, hint, code)
+
+
+def _last_words(lines: list[str]) -> tuple[str, str | None]:
+    """The error that ssh or the host has written last, and the hint of reactor below it."""
+    if len(lines) > 1 and lines[-1].startswith(_HINT):
+        return lines[-2].strip(), lines[-1].removeprefix(_HINT).strip()
+    return lines[-1].strip() if lines else "", None
 
 
 async def _send(stdin: trio.abc.SendStream, pieces: list[bytes]) -> None:

@@ -19,12 +19,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 
-from reactor.fleet.push.handover import ANSWER, BEGAN, GO, LONGEST, peer, socket_address
+from reactor.fleet.push.handover import ANSWER, GO, LONGEST, peer, socket_address
+from reactor.fleet.push.loaded_files import FileStamp, are_current, loaded_files
 from reactor.fleet.push.session_identity import rights_of, session_identity
 from reactor.fleet.push.ssh import STAYS
-
-_Stamp = tuple[int, int, int]
-"""The device, number and time of change of a file."""
 
 _LOOKS = 1.0
 """Seconds after which the process looks whether its socket is still there."""
@@ -89,7 +87,7 @@ def _stand_by(
     pipe: int, state: str, work: Callable[[], int], prepare: Callable[[], None], identity: bytes
 ) -> None:
     _leave_session(pipe)
-    files = _files()  # before the session changes any
+    files = loaded_files()  # before the session changes any
     with open(pipe, encoding="utf-8") as reader:
         names = reader.read().split("\n")
     if len(names) == 1:
@@ -102,7 +100,7 @@ def _stand_by(
         return
     gc.freeze()
     with suppress(OSError):
-        _serve(state, work, identity, _files() | files)
+        _serve(state, work, identity, loaded_files() | files)
 
 
 def _leave_session(pipe: int) -> None:
@@ -122,7 +120,7 @@ def _can_fork() -> bool:
     return threads == 1 and descriptors == _STANDARD + itself
 
 
-def _serve(state: str, work: Callable[[], int], identity: bytes, files: dict[str, _Stamp]) -> None:
+def _serve(state: str, work: Callable[[], int], identity: bytes, files: dict[str, FileStamp]) -> None:
     """Take one session after the other, until none has come for `STAYS` seconds. Raises OSError."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with socket_address(state) as path:
@@ -159,7 +157,7 @@ def _taken(
     listener: socket.socket,
     work: Callable[[], int],
     identity: bytes,
-    files: dict[str, _Stamp],
+    files: dict[str, FileStamp],
 ) -> bool:
     """Fork a process for a session. False if this process can't serve it: then it is of no more use."""
     connection.settimeout(ANSWER)
@@ -171,7 +169,7 @@ def _taken(
         return True  # it has left again
     try:
         found, *environment = message.split(b"\0")
-        if found != identity or len(descriptors) != _STANDARD or not _is_current(files):
+        if found != identity or len(descriptors) != _STANDARD or not are_current(files):
             return False
         if rights_of(peer(connection)[0]) != rights_of("self"):
             return False
@@ -182,32 +180,6 @@ def _taken(
         for descriptor in descriptors:
             os.close(descriptor)
     return True
-
-
-def _files() -> dict[str, _Stamp]:
-    """The files of modules, of the program and of libraries in this process. Raises OSError, also if one was replaced."""
-    found = {file for module in [*sys.modules.values()] if (file := getattr(module, "__file__", None))}
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            _range, mode, _offset, _device, _number, *path = line.rstrip("\n").split(maxsplit=5)
-            if "x" in mode:
-                found |= {each for each in path if each.startswith("/") and not each.startswith("/memfd:")}
-    return {file: _stamp(file) for file in found}
-
-
-def _stamp(file: str) -> _Stamp:
-    found = os.stat(file)
-    return found.st_dev, found.st_ino, found.st_ctime_ns
-
-
-def _is_current(files: dict[str, _Stamp]) -> bool:
-    """Whether no file has changed since it was imported: an update of reactor, or of Python, needs a new process."""
-    if time.time_ns() < BEGAN:
-        return False  # the clock was set back, so times prove nothing
-    try:
-        return all(_stamp(file) == stamp and stamp[-1] < BEGAN for file, stamp in files.items())
-    except OSError:
-        return False
 
 
 def _work(
