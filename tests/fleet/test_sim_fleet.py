@@ -1,5 +1,6 @@
 """Releases to simulated hosts on a real server: waves, halts, rollbacks, two drivers, and what a host refuses."""
 
+import json
 import time
 from collections import deque
 from dataclasses import replace
@@ -261,6 +262,43 @@ async def test_clocks_that_are_wrong_by_ten_minutes_change_no_release_and_no_soa
         await until(lambda: fleet.in_force()["h1"] == fleet.in_force()["h3"] == 2)
         assert fleet.in_force()["h2"] == 1
         assert "has expired" in report(fleet, "h2").why
+
+
+async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
+    """A host can have the answer to a direct get sent to the subject of the hints, with headers that it wrote itself."""
+    async with fleet.running() as js, fleet.fleet_server.connected("h2") as evil:
+        await fleet.begin(js, 1)
+        await driven(js)
+        headers = {"Nats-Sequence": str(10**9)}
+        await evil.publish("$KV.reactor_shared.h2.evil", b"", headers=headers)
+        followers = [host.fleet.followers[0] for host in fleet.hosts.values()]
+        get = json.dumps({"last_by_subj": "$KV.reactor_shared.h2.evil"}).encode()
+        await evil.connection.publish(
+            "$JS.API.DIRECT.GET.KV_reactor_shared", get, reply="reactor.changed.channel.web"
+        )
+        await until(lambda: all(each._hinted == 10**9 for each in followers))
+        await fleet.begin(js, 2, 1)
+        await all_have(fleet, 2)
+
+
+async def test_a_look_that_finds_nothing_new_changes_no_report(fleet):
+    """Else the last host to look would begin the soak of its wave again, and a long soak would never end."""
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        follower = fleet.hosts["h1"].fleet.followers[0]
+        state, revision = await Channels(js).read("web")
+        await until(lambda: follower._seen == revision and report(fleet, "h1").phase is HostPhase.CONVERGED)
+        before, changes = report(fleet, "h1"), []
+        follower._on_change = lambda: changes.append(report(fleet, "h1"))
+        assert await follower._look()
+        assert changes == []
+        assert report(fleet, "h1") == before
+
+        # A new state of the channel is told all the same: the gate counts hosts that were heard since it began.
+        await Channels(js).write(state, revision)
+        await until(lambda: len(changes) == 1)
+        assert report(fleet, "h1") == before
 
 
 async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):

@@ -16,33 +16,40 @@ from reactor.fleet.release import sshsig
 from reactor.fleet.release.document import Release, digest_of_release
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.sshsig import SignatureError
-from reactor.fleet.release.verify import PIN, RELEASE, verify
+from reactor.fleet.release.verify import PIN, RELEASE, good_signatures, signers_among, verify
 
 
 class VerifiedRelease:
-    """A release whose signatures were verified, with the bytes of the release and of the signatures."""
+    """A release whose signatures ``good`` fit it, with the bytes of the release and of the signatures."""
 
-    def __init__(self, release: Release, data: bytes, signatures: bytes) -> None:
-        self.release = release
+    def __init__(self, digest: str, data: bytes, signatures: bytes) -> None:
+        """Raises DocumentError, SignatureError."""
+        if digest_of_release(data) != digest:
+            raise DocumentError(f"the release {digest[:19]} has other bytes than its name says")
+        self.release = Release.from_bytes(data)
+        self.good = good_signatures(data, signatures, RELEASE)
         self.data = data
         self.signatures = signatures
-        self.digest = release.digest
+        self.digest = digest
 
 
-async def read_release(js: JetStream, host: Host, store: ReleaseStore, digest: str) -> VerifiedRelease:
-    """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError if it must be fetched."""
+async def read_release(
+    js: JetStream, host: Host, store: ReleaseStore, digest: str, known: VerifiedRelease | None = None
+) -> VerifiedRelease:
+    """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError if it must be fetched.
+
+    ``known``: one that was read before, and is computed again only if the bytes differ. Who may sign is asked each time.
+    """
     kept = store.document(digest)
     if kept is None:
         objects = js.objects(BUNDLES)
         data = await objects.read(digest, largest=MOST_BYTES)
         kept = data, await objects.read(f"{digest}.sig", largest=sshsig.MOST_BYTES)
-    data, signatures = kept
-    if digest_of_release(data) != digest:
-        raise DocumentError(f"the release {digest[:19]} has other bytes than its name says")
-    release = Release.from_bytes(data)
-    now = _trusted(host.clock(), release.created)
-    verify(data, signatures, host.identity.signers, RELEASE, now, require=host.identity.require)
-    return VerifiedRelease(release, data, signatures)
+    if known is None or (digest, *kept) != (known.digest, known.data, known.signatures):
+        known = VerifiedRelease(digest, *kept)
+    now = _trusted(host.clock(), known.release.created)
+    signers_among(known.good, host.identity.signers, RELEASE, now, require=host.identity.require)
+    return known
 
 
 def read_pin(host: Host, channel: str, pin: SignedPin) -> Pin:

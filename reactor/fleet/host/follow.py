@@ -29,6 +29,8 @@ from reactor.fleet.summary import ChannelReport
 
 _LONGEST_LAG = 5.0
 """The longest wait in seconds for a replica that is behind the hint."""
+_KNOWN = 2
+"""Releases that are kept in memory: a state of the channel names two."""
 _SOON = 30.0
 """Seconds between two reads while the host waits for a time or a maintenance window."""
 
@@ -47,6 +49,7 @@ class ChannelFollower:
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
+        self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
 
     def hint(self, revision: int) -> None:
@@ -66,6 +69,9 @@ class ChannelFollower:
             except (LinkError, StoreLockedError, OSError) as error:
                 self._update_report(why=str(error))
                 done, longest = False, pace.longest_retry
+            else:
+                if retry >= longest:
+                    self._hinted = 0  # it was forged, or what it told of is lost
             retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
@@ -78,13 +84,16 @@ class ChannelFollower:
         self._looks.append(trio.current_time())
 
     async def _look(self) -> bool:
-        """Read the channel, and do what it says. Return False if a replica is behind, or there was an older state."""
+        """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
+
+        A hint holds nothing back: any host can forge one, as the answer to a request of its own.
+        """
         entry = await self._js.key_value(CHANNELS).last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
-        if entry.revision < max(self._seen, self._hinted):
+        if entry.revision < self._seen:
             return False
-        self._seen = entry.revision
+        is_new, self._seen = entry.revision > self._seen, entry.revision
         about = self.report.about
         try:
             state = ChannelState.from_bytes(entry.value, self.channel)
@@ -94,10 +103,12 @@ class ChannelFollower:
             raise
         except ReactorError as error:
             self._update_report(HostPhase.REJECTED, about, why=error.message)
-        return True
+        if is_new:
+            self._on_change()  # the gate counts who has reported since
+        return entry.revision >= self._hinted
 
     async def _follow(self, state: ChannelState) -> None:
-        offered = await read_release(self._js, self._host, self._store, state.release)
+        offered = await self._read_release(state.release)
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
@@ -115,8 +126,15 @@ class ChannelFollower:
             return
         chosen = offered
         if desired.release != state.release:
-            chosen = await read_release(self._js, self._host, self._store, desired.release)
+            chosen = await self._read_release(desired.release)
         await self._take(chosen, desired, state)
+
+    async def _read_release(self, digest: str) -> VerifiedRelease:
+        known = next((each for each in self._known if each.digest == digest), None)
+        found = await read_release(self._js, self._host, self._store, digest, known)
+        if found is not known:
+            self._known.appendleft(found)
+        return found
 
     async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> None:
         about = state.release if desired.is_held else chosen.digest
@@ -131,8 +149,7 @@ class ChannelFollower:
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._update_report(HostPhase.MOVING, about, why=judgement.why)
-                self.refresh()
+                self._report_run(about, judgement.why)
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
@@ -178,17 +195,24 @@ class ChannelFollower:
             return
         if report.phase in (HostPhase.REJECTED, HostPhase.EXCLUDED):
             return
-        phase = self._host.engine.phase_of(report.about)
-        if phase is HostPhase.CONVERGED and self._is_stale(report.about):
+        self._report_run(report.about, report.why)
+
+    def _report_run(self, about: str, why: str) -> None:
+        """Report what the run has made of ``about``, which is in force."""
+        engine = self._host.engine
+        phase = engine.phase_of(about)
+        if phase is HostPhase.CONVERGED and self._is_stale(about):
             phase = HostPhase.STALE
-        self._update_report(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
+        self._update_report(phase, about, why=engine.why_of(about) or why)
 
     def _is_stale(self, digest: str) -> bool:
-        kept = self._store.document(digest)
+        release = next((each.release for each in self._known if each.digest == digest), None)
         try:
-            return kept is not None and is_expired(Release.from_bytes(kept[0]), self._host.clock())
+            if release is None and (kept := self._store.document(digest)):
+                release = Release.from_bytes(kept[0])
         except DocumentError:
             return False
+        return release is not None and is_expired(release, self._host.clock())
 
     def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report

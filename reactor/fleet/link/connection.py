@@ -266,16 +266,14 @@ class Connection:
         waiting = Waiting(subject, many, _LARGEST_ANSWER)
         self._requests.add(reply, waiting)
         try:
-            with trio.fail_after(seconds):
+            with trio.move_on_after(seconds) as scope:
                 await send(reply=reply)  # type: ignore[misc]
                 answers = await waiting.result()
-        except trio.TooSlowError:
-            where = self.status.server
-            raise NoAnswerError(
-                f"no answer from the NATS server {where} to {subject} in {seconds:g} s"
-            ) from None
         finally:
             self._requests.remove(reply)
+        if scope.cancelled_caught:
+            where = self.status.server
+            raise NoAnswerError(f"no answer from the NATS server {where} to {subject} in {seconds:g} s")
         if answers[0].status == NO_RESPONDERS and not answers[0].data:
             raise NoRespondersError(f"nothing answers to {subject} at the NATS server {self.status.server}")
         return answers

@@ -20,10 +20,10 @@ from reactor.fleet.link.errors import (
 from reactor.fleet.link.identity import described, identity
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import Server
+from reactor.fleet.link.tcp import CHUNK, open_tcp
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Info, Operation, Parser, Pong, ProtocolError, ServerError
 
-CHUNK = 64 << 10
 _LEAST_LIMIT, _MOST_LIMIT = 8 << 20, 64 << 20
 _MOST_EARLY = 100
 
@@ -44,7 +44,7 @@ async def open_session(server: Server, options: Options, seconds: float) -> Sess
     stream: trio.abc.Stream | None = None
     try:
         with trio.fail_after(seconds):
-            stream = await _opened(server)
+            stream = await open_tcp(server.host, server.port)
             if options.tls_first:
                 stream = await _secured(stream, server, options)
             parser = Parser()
@@ -100,12 +100,6 @@ def refused(text: str, server: Server, options: Options) -> LinkError:
     return UnreachableError(
         f"the NATS server {server} ends the connection: {text}", "see the log of the server"
     )
-
-
-async def _opened(server: Server) -> trio.SocketStream:
-    stream = await trio.open_tcp_stream(server.host, server.port)
-    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return stream
 
 
 async def _info(stream: trio.abc.Stream, parser: Parser) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import trio
 
 from reactor.fleet.link.errors import DeniedError, LinkError, UnreachableError
-from reactor.fleet.link.handshake import CHUNK, Session, explained, refused
+from reactor.fleet.link.handshake import Session, explained, refused
 from reactor.fleet.link.pauses import Outage
+from reactor.fleet.link.tcp import CHUNK
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Info, Message, Operation, Ping, Pong, ProtocolError, ServerError
 
