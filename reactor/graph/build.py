@@ -81,7 +81,8 @@ def build(
 
 def finished(builder: GraphBuilder) -> Graph:
     """The graph of the resources and edges in ``builder``. Raises ValueError when two resources have the same ref."""
-    by_ref = dict(zip(builder.refs, builder.resources, strict=True))
+    # In steps, since one call of `dict` would keep other threads waiting, see `reactor.resource.gc_control.free`.
+    by_ref = {ref: each for ref, each in zip(builder.refs, builder.resources, strict=True)}  # noqa: C416
     if len(by_ref) < len(builder.refs):
         raise ValueError("two resources have the same ref")
     refs = builder.refs

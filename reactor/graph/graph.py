@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.composite import Composite
+from reactor.resource.gc_control import free_set
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
@@ -72,6 +73,7 @@ class Claimed:
         for parent in parents:
             if (found := real_paths.directory_id(parent)) is not None:
                 claimed.names_of(parent, found)
+        free_set(once)
         return claimed
 
     def names_of(self, directory: str, found: DirectoryId) -> Collection[str]:

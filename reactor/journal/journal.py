@@ -177,16 +177,18 @@ class Journal:
 
     def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
         """Implements `reactor.engine.run_store.RunStore`. The same manifest again is the same generation."""
-        refs, former = [*resources], self._writer.store.in_force
-        applied, digests = self._applied.copy(), self._digests.copy()
+        refs, former, compared = [*resources], self._writer.store.in_force, self._applied
+        applied, digests = compared.copy(), self._digests.copy()
         # Digests of the former version may not be on disk yet, and its resources may come back before they are.
         forgotten = [ref for ref in digests if ref not in resources and ref not in former]
         unknown = [ref for ref in refs if ref not in digests]
         aliases = {f"{each.kind}#{each.alias}": ref for ref, each in resources.items() if each.alias}
         manifest = ManifestDigest(resources, _known_digests(applied, digests))
+        are_same = [*applied] == refs
 
         def begin() -> None:
-            self._applied = dict(zip(refs, map(self._applied.get, refs), strict=True))
+            if not (are_same and self._applied is compared):  # most reloads add and remove nothing
+                self._applied = dict(zip(refs, map(self._applied.get, refs), strict=True))
             self._writer.store.in_force = self._applied
             for ref in forgotten:
                 self._digests.pop(ref, None)

@@ -17,8 +17,9 @@ from reactor.manifest.yaml_tree import parsed
 
 _DASH = re.compile(r"( *)- +")
 _INDENT = re.compile(r" *")
-_UNCERTAIN = re.compile(r"\ufeff|(?:^|(?<=\s))\?(?=\s)")
-"""A mark of the byte order, which begins a text, and a key that may have no value: what follows has its offset."""
+_BYTE_ORDER_MARK = "\ufeff"
+_KEY_ALONE = re.compile(r"\?(?<!\S\?)(?=\s)")
+"""The mark of a key that may have no value. The pattern begins with the character itself, which is found much faster."""
 _LISTS = 2
 """The nested lists with items to parse alone: the resources by kind, and those of one kind."""
 
@@ -37,10 +38,15 @@ class Reparser:
             self._root, self._text = root, source.text
             return root
         found = parsed(problems)
-        is_certain = found.is_separable and not problems and not _UNCERTAIN.search(source.text)
+        is_certain = found.is_separable and not problems and not _is_uncertain(source.text)
         if is_certain and isinstance(found.root, Mapping):
             self._root, self._text = found.root, source.text
         return found.root
+
+
+def _is_uncertain(text: str) -> bool:
+    """Whether ``text`` has a mark of the byte order, or a key that may have no value: what follows has its offset."""
+    return _BYTE_ORDER_MARK in text or _KEY_ALONE.search(text) is not None
 
 
 class _Change(NamedTuple):
@@ -66,7 +72,7 @@ class _Part(NamedTuple):
 
     def alone(self, text: str, file: str) -> Any:
         """Return the map or list with one entry that ``text`` is in its place; None if that is not certain."""
-        if _UNCERTAIN.search(text) or not _is_block(text, self.indent):
+        if _is_uncertain(text) or not _is_block(text, self.indent):
             return None
         problems = Problems(Source(file, text))
         root, is_separable = parsed(problems, depth=self.depth)

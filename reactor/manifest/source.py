@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, cast
@@ -21,6 +21,8 @@ from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
 MAX_BYTES = 64 * 1024 * 1024
+_PIECE = 16 * 1024
+"""Characters whose lines are found by one call of Python's C code."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -33,10 +35,13 @@ class LineMap(NamedTuple):
     @classmethod
     def of(cls, file: str, text: str) -> LineMap:
         """Return the map of ``text``, whose lines end with a line feed."""
-        lengths = map(len, text.split("\n"))
-        return cls(
-            file, array("I", accumulate(lengths, lambda start, length: start + length + 1, initial=0))[:-1]
-        )
+        starts = array("I", [0])
+        for first in range(0, len(text), _PIECE):  # all at once would keep repairs waiting for milliseconds
+            lengths = map(len, text[first : first + _PIECE].split("\n")[:-1])
+            starts.extend(
+                islice(accumulate(lengths, lambda start, length: start + length + 1, initial=first), 1, None)
+            )
+        return cls(file, starts)
 
     def place(self, at: int) -> Place:
         """Return the line and column of the character at the offset ``at``."""

@@ -36,6 +36,8 @@ from reactor.suggestions import did_you_mean
 
 MAX_DEPTH = 64
 MAX_EXPANDED = 1_000_000
+_PIECE = 64 * 1024
+"""Characters that the parser copies at once."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -45,6 +47,19 @@ _COLLECTION_TAGS = {
     MappingStartEvent: ("!", "tag:yaml.org,2002:map"),
     SequenceStartEvent: ("!", "tag:yaml.org,2002:seq"),
 }
+
+
+class _Stream:
+    """A long text as the parser reads it: piece by piece. A copy of all at once would keep repairs waiting."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def read(self, size: int) -> str:
+        """The next ``size`` characters; fewer at the end."""
+        self._at += size
+        return self._text[self._at - size : self._at]
 
 
 class _LimitError(Exception):
@@ -68,7 +83,7 @@ class _Anchor(NamedTuple):
     is_open: bool = True
 
 
-def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
+def parse(problems: Problems, loader: Callable[[Any], Any] = LOADER) -> Any:
     """Return the root value of the source of ``problems``, or None when nothing of it can be used.
 
     Adds errors to ``problems``. Parsing continues after a duplicate key, an unknown tag or an undefined alias.
@@ -84,10 +99,10 @@ class Parsed(NamedTuple):
     is_separable: bool
 
 
-def parsed(problems: Problems, loader: Callable[[str], Any] = LOADER, depth: int = 1) -> Parsed:
+def parsed(problems: Problems, loader: Callable[[Any], Any] = LOADER, depth: int = 1) -> Parsed:
     """Do the same as `parse` for a text whose root is at the ``depth`` of a tree, and say more of the result."""
     text = with_whole_characters(without_yaml11_breaks(problems.source.text))
-    parser = loader(text)
+    parser = loader(text if len(text) <= _PIECE else _Stream(text))
     following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)
     try:
         builder = _Builder(following, problems)

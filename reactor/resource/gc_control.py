@@ -51,3 +51,9 @@ def free(items: list[Any]) -> None:
     """Empty a long list, piece by piece. Freeing everything at once would keep other threads waiting for milliseconds."""
     while items:
         del items[-_PIECE:]
+
+
+def free_set(items: set[Any]) -> None:
+    """The same as `free`, for a set."""
+    while items:
+        items.pop()
