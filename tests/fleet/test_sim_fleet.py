@@ -1,6 +1,7 @@
 """Releases to simulated hosts on a real server: waves, halts, rollbacks, two drivers, and what a host refuses."""
 
 import json
+import shutil
 import time
 from collections import deque
 from dataclasses import replace
@@ -278,6 +279,24 @@ async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
         )
         await until(lambda: all(each._hinted == 10**9 for each in followers))
         await fleet.begin(js, 2, 1)
+        await all_have(fleet, 2)
+
+
+async def test_servers_that_lost_their_data_and_have_a_new_release_are_followed_without_a_restart(fleet):
+    server = fleet.fleet_server.server
+    async with fleet.running() as js:
+        await fleet.begin(js, 1, waves=WAVES)
+        assert (await driven(js)).phase is Phase.DONE
+        await all_have(fleet, 1)
+        assert (await Channels(js).read("web"))[1] > 1
+        server.kill()
+        shutil.rmtree(server.directory / "js")
+        server.start()
+        await until(lambda: all(host.fleet.connection.up for host in fleet.hosts.values()))
+        await fleet.fleet_server.make_streams()
+        await fleet.enrol(js)
+        await fleet.begin(js, 2)
+        assert (await Channels(js).read("web"))[1] == 1
         await all_have(fleet, 2)
 
 

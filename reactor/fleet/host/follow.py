@@ -49,6 +49,7 @@ class ChannelFollower:
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
+        self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
 
@@ -91,9 +92,10 @@ class ChannelFollower:
         entry = await self._js.key_value(CHANNELS).last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
-        if entry.revision < self._seen:
-            return False
-        is_new, self._seen = entry.revision > self._seen, entry.revision
+        if entry.revision < self._seen and entry.time <= self._seen_time:
+            return False  # not a bucket made again, which counts from 1
+        is_new = entry.revision != self._seen
+        self._seen, self._seen_time = entry.revision, entry.time
         about = self.report.about
         try:
             state = ChannelState.from_bytes(entry.value, self.channel)
