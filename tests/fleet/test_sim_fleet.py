@@ -265,6 +265,20 @@ async def test_clocks_that_are_wrong_by_ten_minutes_change_no_release_and_no_soa
         assert "has expired" in report(fleet, "h2").why
 
 
+async def test_a_clock_that_is_set_later_moves_no_soak(fleet):
+    """A host may start with a wrong clock, and take a release before NTP sets it."""
+    now, wrong = time.time(), {"h1": 3600.0, "h2": -3600.0}
+    fleet.hosts["h1"].host.clock = lambda: time.time() + wrong["h1"]
+    fleet.hosts["h2"].host.clock = lambda: time.time() + wrong["h2"]
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        await all_converged(js)
+        for name in wrong:
+            wrong[name] = 0.0
+            assert abs(fleet.hosts[name].fleet.summary().channels["web"].since - now) < 60
+
+
 async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
     """A host can have the answer to a direct get sent to the subject of the hints, with headers that it wrote itself."""
     async with fleet.running() as js, fleet.fleet_server.connected("h2") as evil:

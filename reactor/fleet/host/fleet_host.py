@@ -43,7 +43,7 @@ class FleetHost:
             each.refresh()
         return Summary(
             host=self.host.identity.id,
-            channels={each.channel: each.report for each in self.followers},
+            channels={each.channel: each.report_now() for each in self.followers},
             engine=self.host.engine.report(),
             reactor=self.host.identity.version,
             time=self.host.clock(),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import trio
 
+from reactor.clock import uptime
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
@@ -36,13 +37,14 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel; ``on_change`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes."""
 
     def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
         self.trigger = DebouncedEvent()
         self.spec = HostSpec(host.identity.id)
-        self.report = ChannelReport(in_force=host.stores[channel].in_force, since=host.clock())
+        self.report = ChannelReport(in_force=host.stores[channel].in_force)
+        self._since = uptime()
         self._js = js
         self._host = host
         self._store = host.stores[channel]
@@ -199,6 +201,10 @@ class ChannelFollower:
             return
         self._report_run(report.about, report.why)
 
+    def report_now(self) -> ChannelReport:
+        """The report with its time, on the present clock of the host, which may have been set since."""
+        return replace(self.report, since=self._host.clock() - (uptime() - self._since))
+
     def _report_run(self, about: str, why: str) -> None:
         """Report what the run has made of ``about``, which is in force."""
         engine = self._host.engine
@@ -222,7 +228,7 @@ class ChannelFollower:
             old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
         )
         if (new.phase, new.about) != (old.phase, old.about):
-            new = replace(new, since=self._host.clock())
+            self._since = uptime()
         self.report = new
         if new != old:
             self._on_change()
