@@ -3,7 +3,6 @@
 import json
 import shutil
 import time
-from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -12,6 +11,7 @@ from nats_servers import PATIENCE
 from sim_fleet import GATE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import WrongRevisionError
@@ -338,18 +338,26 @@ async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
     async with fleet.running() as js:
         await fleet.begin(js, 1)
         await driven(js)
-        follower = fleet.hosts["h1"].fleet.followers[0]
-        follower._looks = deque(maxlen=Pace().burst)
-        looks = []
-        look = follower._look
+        host = fleet.hosts["h1"].fleet
+        follower = host.followers[0]
+        follower._rate, host._spec_rate = LookRate(Pace().burst), LookRate(Pace().burst)
+        looks, specs = [], []
+        look, take_spec = follower._look, host._take_spec
 
         async def counted():
             looks.append(trio.current_time())
             return await look()
 
+        def taken(data):
+            specs.append(trio.current_time())
+            take_spec(data)
+
         monkeypatch.setattr(follower, "_look", counted)
+        monkeypatch.setattr(host, "_take_spec", taken)
         with trio.move_on_after(1.5):
             while True:
                 follower.hint(1)
+                await js.connection.publish("reactor.changed.host.h1")
                 await trio.sleep(0.005)
         assert 2 <= len(looks) <= 10
+        assert 2 <= len(specs) <= 10

@@ -16,6 +16,7 @@ from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.host.fetch import VerifiedRelease, download, read_pin, read_release
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
@@ -53,7 +54,7 @@ class ChannelFollower:
         self._seen = 0
         self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
-        self._looks: deque[float] = deque(maxlen=host.pace.burst)
+        self._rate = LookRate(host.pace.burst)
 
     def hint(self, revision: int) -> None:
         """A hint: the channel has at least this revision now."""
@@ -66,7 +67,7 @@ class ChannelFollower:
         retry = pace.first_retry
         while True:
             longest = min(_LONGEST_LAG, pace.longest_retry)
-            await self._await_turn()
+            await self._rate.turn()
             try:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
@@ -78,13 +79,6 @@ class ChannelFollower:
             retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
-
-    async def _await_turn(self) -> None:
-        """Limit the rate of reads: otherwise anyone who can send hints could keep the host busy."""
-        burst = self._looks.maxlen or 1
-        if len(self._looks) == burst:
-            await trio.sleep(max(0.0, self._looks[0] + burst - trio.current_time()))
-        self._looks.append(trio.current_time())
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
