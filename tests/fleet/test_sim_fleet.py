@@ -13,6 +13,7 @@ from sim_fleet import GATE, SimFleet, phase_of, until
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
 from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Pace
+from reactor.fleet.host.secrets import SecretFollower
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.operator.channels import Channels
@@ -334,8 +335,8 @@ async def test_a_look_that_finds_nothing_new_changes_no_report(fleet):
         assert report(fleet, "h1") == before
 
 
-async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
-    async with fleet.running() as js:
+async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch, tmp_path):
+    async with fleet.running() as js, trio.open_nursery() as nursery:
         await fleet.begin(js, 1)
         await driven(js)
         host = fleet.hosts["h1"].fleet
@@ -354,6 +355,14 @@ async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
 
         monkeypatch.setattr(follower, "_look", counted)
         monkeypatch.setattr(host, "_take_spec", taken)
+        read = []
+
+        def used():
+            read.append(trio.current_time())
+            return ()
+
+        secrets = SecretFollower("h1", "", str(tmp_path / "secrets"), used, print)
+        nursery.start_soon(secrets.run, host.connection, Pace())
         with trio.move_on_after(1.5):
             while True:
                 follower.hint(1)
@@ -361,3 +370,5 @@ async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
                 await trio.sleep(0.005)
         assert 2 <= len(looks) <= 10
         assert 2 <= len(specs) <= 10
+        assert 2 <= len(read) <= 10
+        nursery.cancel_scope.cancel()
