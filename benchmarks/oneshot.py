@@ -1,8 +1,9 @@
 """Whole processes, start-up included: `reactor run --converge-once`, first and again, against CFEngine 3.
 
-CFEngine (Debian's `cfengine3`, a C program) gets the fastest policy it has for the job: `create`, `perms` and
-`content`. Bars: faster at 1,000 files, at most half its time at 10,000. With 10 files what counts is start-up:
-at most twice `python -c "import trio, networkx, pydantic, yaml"`, and `reactor validate` at most 1.5 times.
+CFEngine (Debian's `cfengine3`, a C program) gets the fastest policy it has for the job: `create`, `perms` and `content` for
+files, `commands` that run unless a file is there, and chains of a file and a command that runs when that was changed. With
+10 files what counts is start-up: at most three times that of CFEngine, at most twice `python -c "import trio, networkx,
+pydantic, yaml"`, and `reactor validate` at most 1.5 times.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 from _harness import (
-    HERE,
     REACTOR,
     Row,
     World,
@@ -30,73 +31,139 @@ from _harness import (
 )
 
 IMPORTS = [sys.executable, "-c", "import trio, networkx, pydantic, yaml"]
+DISK = Path("/var/tmp")
 POLICY_HEAD = """
 body common control { bundlesequence => { "main" }; }
 body perms managed { mode => "0644"; owners => { "root" }; groups => { "root" }; rxdirs => "false"; }
+body classes repaired(name) { promise_repaired => { "$(name)" }; }
 bundle agent main
 {
-  files:
 """
 FirstAndAgain = tuple[float, float]
 
 
-def write_policy(world: World, path: Path) -> Path:
-    """The CFEngine policy for the same files as the manifest."""
-    promise = '    "{}" create => "true", perms => managed, content => "{}";'
-    promises = (promise.format(world.path(number), content_of(number)) for number in range(world.count))
-    path.write_text("\n".join([POLICY_HEAD, *promises, "}"]))
+@dataclass(frozen=True)
+class Job:
+    """One job, as a manifest and as a policy for CFEngine. ``prepare`` makes the world as it is before the first run."""
+
+    manifest: Path
+    policy: Path
+    prepare: Callable[[], None]
+    check: Callable[[], None]
+
+    def commands(self) -> dict[str, list[str]]:
+        """What does the job, by name."""
+        return {
+            "CFEngine": ["cf-agent", "-KI", "-f", str(self.policy)],
+            "reactor": [REACTOR, "run", "--converge-once", str(self.manifest)],
+        }
+
+
+def write_policy(path: Path, *sections: Sequence[str]) -> Path:
+    """The policy of these sections, each a kind of promise and its promises."""
+    lines = [line for kind, *promises in sections for line in (f"  {kind}:", *promises)]
+    path.write_text("\n".join([POLICY_HEAD, *lines, "}"]))
     path.chmod(0o600)  # cf-agent refuses a policy that others could write
     return path
 
 
-def first_and_again(world: World, command: Sequence[str]) -> FirstAndAgain:
-    """Seconds of a run that creates every file, and of the next one, which finds all as desired."""
-    world.make_directories()
+def file_promises(world: World, more: str = "") -> list[str]:
+    """The files of the world, as promises."""
+    promise = '    "{}" create => "true", perms => managed, content => "{}"{};'
+    numbers = range(world.count)
+    return [promise.format(world.path(n), content_of(n), more.format(n)) for n in numbers]
+
+
+def files(space: Path, count: int) -> Job:
+    """``count`` files of 220 bytes in a tenth as many directories."""
+    world = World(space / "w", max(1, count // 10), count)
+    return Job(
+        write_manifest(world, space / f"{count}.yaml"),
+        write_policy(space / f"{count}.cf", ["files", *file_promises(world)]),
+        world.make_directories,
+        world.check_content,
+    )
+
+
+def execs(space: Path, count: int) -> Job:
+    """``count`` commands, each of which makes a file, and runs unless that is there."""
+    made = space / "made"
+    paths = [made / f"e{number}" for number in range(count)]
+    entries = [f"      - touch {path}:\n          creates: {path}" for path in paths]
+    manifest = space / "execs.yaml"
+    manifest.write_text("\n".join(["resources:", "  - exec:", *entries]) + "\n")
+    promise = '    "/usr/bin/touch {0}" if => not(fileexists("{0}"));'
+    policy = write_policy(space / "execs.cf", ["commands", *(promise.format(path) for path in paths)])
+    return Job(manifest, policy, partial(_empty, made), partial(_must_exist, paths))
+
+
+def chains(space: Path, count: int) -> Job:
+    """``count`` files, each with a command that runs when the file was changed."""
+    world, made = World(space / "c", 1, count), space / "ran"
+    paths = [made / f"r{number}" for number in range(count)]
+    manifest = write_manifest(world, space / "chains.yaml")
+    entries = [
+        f"      - touch {path}:\n          refreshonly: true\n          subscribe: [file#{world.path(number)}]"
+        for number, path in enumerate(paths)
+    ]
+    with manifest.open("a") as file:
+        file.write("\n".join(["  - exec:", *entries]) + "\n")
+    promises = [f'    c{number}::\n    "/usr/bin/touch {path}";' for number, path in enumerate(paths)]
+    policy = write_policy(
+        space / "chains.cf",
+        ["files", *file_promises(world, ', classes => repaired("c{}")')],
+        ["commands", *promises],
+    )
+
+    def prepare() -> None:
+        world.make_directories()
+        _empty(made)
+
+    return Job(manifest, policy, prepare, partial(_must_exist, paths))
+
+
+def _empty(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+
+
+def _must_exist(paths: Sequence[Path]) -> None:
+    for path in paths:
+        assert path.exists(), path
+
+
+def first_and_again(job: Job, command: Sequence[str]) -> FirstAndAgain:
+    """Seconds of a run that does the job, and of the next one, which finds all as desired."""
+    job.prepare()
     first, again = seconds_of(command), seconds_of(command)
-    world.check_content()
+    job.check()
     return first, again
 
 
-def commands(world: World, space: Path) -> dict[str, list[str]]:
-    """What brings about the same files, by name."""
-    manifest = write_manifest(world, space / f"{world.count}.yaml")
-    policy = write_policy(world, space / f"{world.count}.cf")
-    return {
-        "CFEngine": ["cf-agent", "-KI", "-f", str(policy)],
-        "reactor": [REACTOR, "run", "--converge-once", str(manifest)],
-        "bare loop": [sys.executable, str(HERE / "bare_loop.py"), *world.arguments()],
-    }
-
-
-def against_cfengine(space: Path, files: int, rounds: int, bar: float) -> list[Row]:
-    """First and again, of CFEngine and of the bare loop."""
-    world = World(space / "w", files // 10, files)
+def against_cfengine(what: str, job: Job, rounds: int, bars: tuple[float, float]) -> list[Row]:
+    """First and again, each with its bar."""
     contenders: dict[str, Callable[[], FirstAndAgain]] = {
-        name: partial(first_and_again, world, command) for name, command in commands(world, space).items()
+        name: partial(first_and_again, job, command) for name, command in job.commands().items()
     }
     found = interleaved(rounds, contenders)
     rows = []
-    for position, run in enumerate(("first", "again")):
+    for position, (run, bar) in enumerate(zip(("first", "again"), bars, strict=True)):
         seconds = {name: median(times[position] for times in results) for name, results in found.items()}
-        rows.append(Row(f"{files} files, {run}: CFEngine", seconds["reactor"], "s", bar, seconds["CFEngine"]))
-        rows.append(
-            Row(f"{files} files, {run}: bare loop", seconds["reactor"], "s", None, seconds["bare loop"])
-        )
+        rows.append(Row(f"{what}, {run}: CFEngine", seconds["reactor"], "s", bar, seconds["CFEngine"]))
     return rows
 
 
 def against_imports(space: Path, rounds: int) -> list[Row]:
     """Ten files, where start-up is nearly all."""
-    world = World(space / "ten", 1, 10)
-    world.make_directories()
-    manifest = str(write_manifest(world, space / "ten.yaml"))
-    run = [REACTOR, "run", "--converge-once", manifest]
-    validate = [REACTOR, "validate", manifest]
+    job = files(space, 10)
+    job.prepare()
+    run = job.commands()["reactor"]
+    validate = [REACTOR, "validate", str(job.manifest)]
     plans = {"imports": IMPORTS, "again": run, "validate": validate, "help": [REACTOR, "--help"]}
     contenders: dict[str, Callable[[], float]] = {
         name: partial(seconds_of, plan) for name, plan in plans.items()
     }
-    contenders["first"] = lambda: first_and_again(world, run)[0]
+    contenders["first"] = lambda: first_and_again(job, run)[0]
     times = medians(interleaved(rounds, contenders))
     bars = {"first": 2.0, "again": 2.0, "validate": 1.5, "help": None}
     return [
@@ -111,11 +178,15 @@ def main() -> None:
     rounds = 2 if options.quick else 5
     if not shutil.which("cf-agent"):
         sys.exit("CFEngine 3 is not installed: apt-get install cfengine3")
-    with workspace(options.dir) as space:
+    with workspace(options.dir) as space, workspace(DISK) as disk:
         rows = against_imports(space, 3 * rounds)
-        rows += against_cfengine(space, 1000, rounds, 1.0)
+        rows += against_cfengine("10 files", files(space, 10), 3 * rounds, (3.0, 3.0))
+        rows += against_cfengine("1000 files", files(space, 1000), rounds, (0.8, 0.8))
+        rows += against_cfengine("1000 files on a disk", files(disk, 1000), rounds, (0.9, 0.8))
+        rows += against_cfengine("100 execs", execs(space, 100), rounds, (1.2, 3.0))
+        rows += against_cfengine("100 chains", chains(space, 100), rounds, (2.0, 2.0))
         if not options.quick:
-            rows += against_cfengine(space, 10_000, rounds, 0.5)
+            rows += against_cfengine("10000 files", files(space, 10_000), rounds, (0.28, 0.25))
     show("one-shot, whole processes", rows, "other")
 
 

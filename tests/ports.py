@@ -1,4 +1,4 @@
-"""TCP ports that a test gives to a server, and that stay its own until the tests end."""
+"""TCP ports for the servers of tests. No other test gets the same one."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ _held = []
 
 
 def free_port():
-    """A port that nothing listens on, and that no other call returns, in no process of the tests."""
+    """Return a port on which nothing listens. No other call, in any process of the tests, returns the same one."""
     _CLAIMS.mkdir(mode=0o700, exist_ok=True)
     while True:
         port = random.choice(RANGE)

@@ -35,7 +35,7 @@ from reactor.resource.watch import WatchState
 _INDENT = "    "
 _MORE = "| "
 """The prefix of further lines of an error: they may come from the host, and must not look like our own lines."""
-_OK = Result.OK  # see `reactor.engine.outcome.Outcome`
+_OK, _FAILED = Result.OK, Result.FAILED  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
@@ -59,18 +59,20 @@ class TextSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is _OK and event.ref not in self.open_problems.problems:
-            return
-        before = self.open_problems.note(event)
-        if self.open_problems.problems:
+        problems = self.open_problems.problems
+        if type(event) is Checked and event.result is not _FAILED and event.ref not in problems:
+            if event.result is _OK:
+                return
+            before = None  # nothing to note: neither is there a problem, nor was there one
+        else:
+            before = self.open_problems.note(event)
+        if problems:
             self._announce_converged = self._continuous
-        for line in self._lines(event, before):
+        for line in self._checked(event, before) if type(event) is Checked else self._lines(event, before):
             self._write(line)
 
     def _lines(self, event: Event, before: OpenProblem | None) -> Iterable[str]:
         match event:
-            case Checked():
-                yield from self._checked(event, before)
             case Blocked() if before is None or before.result is not Result.BLOCKED:
                 yield self._line(event.ref, "blocked", self.open_problems.problems[event.ref].reason)
             case Unblocked() if before is not None and before.result is Result.BLOCKED:
@@ -122,11 +124,14 @@ class TextSink:
 
     def _row(self, subject: str, word: str, rest: str, *, role: str) -> str:
         state, name = self._state(word, role), escaped(subject)
-        cells = (state, name, rest) if self._aligned else (name, state, rest)
-        return f"{'  '.join(filter(None, cells))}\n"
+        cells = [state, name] if self._aligned else [name, state]
+        if rest:
+            cells.append(rest)
+        return f"{'  '.join(cells)}\n"
 
     def _state(self, word: str, role: str) -> str:
-        return self._style(role, word) + " " * ((STATE_COLUMN - len(word)) * self._aligned)
+        state = self._style(role, word)
+        return state + " " * (STATE_COLUMN - len(word)) if self._aligned else state
 
     def _checked(self, event: Checked, before: OpenProblem | None) -> Iterable[str]:
         why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
@@ -134,15 +139,15 @@ class TextSink:
         again = before is not None and before == self.open_problems.problems.get(event.ref)
         text = escaped(self._result_text(event, again=again, recovered=before is not None))
         yield self._row(event.ref, word, f"{text}{' ' if text else ''}{why}", role=word)
-        if event.result is Result.FAILED and not again:
+        if event.result is _FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
             yield self._style.diff(diff) + ("\n" if self._aligned else "")
 
     def _result_text(self, event: Checked, *, again: bool, recovered: bool) -> str:
-        if event.result is Result.OK:
+        if event.result is _OK:
             return "again" if recovered else ""
-        if event.result is Result.FAILED:
+        if event.result is _FAILED:
             retry = f"retry in {seconds(event.retry_in)}" if event.retry_in is not None else ""
             return ", ".join(filter(None, ("again" if again else "", retry)))
         return ", ".join(event.actions)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import trio
 
+from reactor.engine.admission import Members
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import CheckResult
 from reactor.engine.dispatcher import Dispatcher
@@ -140,18 +141,18 @@ class CheckCompletion:
         """Whether nothing special follows a check that found its resource as desired: no flapping, nothing to undo."""
         return not (self._flap_detector.again or self._reversals.pending)
 
-    def end_as_desired(self, vertices: Sequence[int], started: float, run_store: RunStore | None) -> float:
-        """Record that one look, which began at ``started``, found the ``vertices`` as desired. Return the time.
+    def end_as_desired(self, members: Members, started: float, run_store: RunStore | None) -> float:
+        """Record that one look, which began at ``started``, found the ``members`` as desired. Return the time.
 
         They are as `Scheduler.next_group` returned them. Each gets an equal share of the time. Call this only if `is_plain`.
         """
         now = self._dispatcher.clock.current_time()
-        causes = self._scheduler.ended_as_desired(vertices)
+        causes = self._scheduler.ended_as_desired(members)
         if run_store is not None:
-            for vertex in vertices:
-                run_store.applied(self._vertex_table.resources[vertex])
-        self._recorder.checked_as_desired(vertices, causes, (now - started) / len(vertices))
-        self._dispatcher.report_transitions(*vertices)
+            for resource in members.of(self._vertex_table.resources):
+                run_store.applied(resource)
+        self._recorder.checked_as_desired(members, causes, (now - started) / len(members))
+        self._dispatcher.report_transitions(*members)
         return now
 
     def cancelled(self, vertex: int) -> None:

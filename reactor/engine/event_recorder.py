@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import compress
 
+from reactor.engine.admission import Members
 from reactor.engine.blocking import Blocking, Known
 from reactor.engine.check import CheckResult
 from reactor.engine.events import (
@@ -67,14 +68,15 @@ class Results:
         elif self.would_change:
             self.would_change.discard(vertex)
 
-    def record_as_desired(self, vertices: Collection[int]) -> None:
-        """Record that the checks of ``vertices`` found them as desired."""
-        self._grow(max(vertices, default=-1) + 1)
+    def record_as_desired(self, members: Members) -> None:
+        """Record that the checks of ``members`` found them as desired."""
         results = self._results
-        for vertex in vertices:
+        if len(results) <= (last := max(members)):
+            self._grow(last + 1)
+        for vertex in members:
             results[vertex] = _OK
         if self.would_change:
-            self.would_change.difference_update(vertices)
+            self.would_change.difference_update(members)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
@@ -174,11 +176,11 @@ class EventRecorder:
             self._results.record(vertex, Result.BLOCKED)
             self._emit(Blocked(time.time(), self._vertex_table.refs[vertex], (cause,), reason))
 
-    def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
-        """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
-        refs, emit, now = self._vertex_table.refs, self._emit, time.time()
-        self._results.record_as_desired(vertices)
-        for ref, cause in zip(map(refs.__getitem__, vertices), causes, strict=True):
+    def checked_as_desired(self, members: Members, causes: Sequence[Cause], duration: float) -> None:
+        """Emit and record that the checks of ``members`` found them as desired; each took ``duration`` seconds."""
+        emit, now = self._emit, time.time()
+        self._results.record_as_desired(members)
+        for ref, cause in zip(members.of(self._vertex_table.refs), causes, strict=True):
             emit(Checked(now, ref, _OK, cause, duration))
 
     def _declined(self, vertex: int, reason: str) -> None:

@@ -5,9 +5,9 @@ A thousand lines of a hundred files are a hundred groups: each file is looked at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import is_
 
+from reactor.engine.admission import Members
 from reactor.engine.check_completion import CheckCompletion
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.follow_up_checks import FollowUpChecks
@@ -36,8 +36,8 @@ class GroupCheck:
         self._follow_up_checks = follow_up_checks
         self._run_store = run_store
         self._is_off = options.monitor_only
-        self._simple: dict[int, list[Resource]] = {}
-        """By the first of them, resources that were found to be simple together."""
+        self._known: dict[int, _SimpleGroup] = {}
+        """By the first vertex."""
 
     def end_next(self, started: float, fragile: FragileMounts, *, has_consumers: bool) -> float | None:
         """End the checks of the next group that is due, if all its members are as desired.
@@ -49,29 +49,45 @@ class GroupCheck:
         log = self._follow_up_checks
         if log.log.changes or log.final_check.found or not self._completion.is_plain:
             return None
-        if not (vertices := self._scheduler.next_group()):
+        if (members := self._scheduler.next_group()) is None:
             return None
-        members = list(map(self._vertex_table.resources.__getitem__, vertices))
-        if not (self._are_simple(vertices, members) and _are_as_desired(members)):
+        resources = members.of(self._vertex_table.resources)
+        if (group := self._simple_group(members, resources)) is None or not group.is_as_desired():
             return None
-        return self._completion.end_as_desired(vertices, started, self._run_store)
+        return self._completion.end_as_desired(members, started, self._run_store)
 
-    def _are_simple(self, vertices: Sequence[int], members: list[Resource]) -> bool:
-        """Whether a check of each is an observation and a plan, with nothing before or after them."""
-        known = self._simple.get(vertices[0], ())
-        if len(known) == len(members) and all(map(is_, known, members)):
-            return True
-        if any(map(self._vertex_table.noop, vertices)) or not all(map(_has_no_extras, members)):
+    def _simple_group(self, members: Members, resources: tuple[Resource, ...]) -> _SimpleGroup | None:
+        """The ``resources``, if a check of each is an observation and a plan, with nothing before or after them."""
+        known = self._known.get(members[0])
+        if known is not None and known.has(resources):
+            return known
+        if any(map(self._vertex_table.noop, members)) or not all(map(_has_no_extras, resources)):
+            return None
+        found = self._known[members[0]] = _SimpleGroup(resources)
+        return found
+
+
+class _SimpleGroup:
+    """Resources that were found to be simple together, and the evidence of the last look that they are as desired."""
+
+    __slots__ = ("_evidence", "_resources")
+
+    def __init__(self, resources: tuple[Resource, ...]) -> None:
+        self._resources = resources
+        self._evidence: object = None
+
+    def has(self, resources: tuple[Resource, ...]) -> bool:
+        """Whether it is the group of exactly these objects."""
+        return len(resources) == len(self._resources) and all(map(is_, resources, self._resources))
+
+    def is_as_desired(self) -> bool:
+        """Look again. False also if the look does not tell."""
+        kind = type(self._resources[0])
+        try:
+            self._evidence = kind.all_as_desired(self._resources, self._evidence)
+        except Exception:  # noqa: BLE001 - the check of each member reports it
             return False
-        self._simple[vertices[0]] = members
-        return True
-
-
-def _are_as_desired(members: Sequence[Resource]) -> bool:
-    try:
-        return type(members[0]).all_as_desired(members)
-    except Exception:  # noqa: BLE001 - the check of each member reports it
-        return False
+        return self._evidence is not None
 
 
 def _has_no_extras(resource: Resource) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from reactor.engine.admission import BatchScheduler
+from reactor.engine.admission import BatchScheduler, Members
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.scheduler_status import SchedulerStatus
@@ -37,39 +37,48 @@ class SchedulerBatches(SchedulerStatus):
             for vertex in vertices:
                 self.mark(vertex, cause, now)
             return
-        due, bits, running = self._due_causes, int(cause), self.running_causes
+        due, bits = self._due_causes, int(cause)
         for vertex in vertices:
             due[vertex] |= bits
-        begun = self.order.begin_each([vertex for vertex in vertices if vertex not in running])
+        begun = self.order.begin_each(vertices)
         waiting = self.order.waiting
         self._ready.extend([vertex for vertex in begun if not waiting[vertex]])
 
-    def next_group(self) -> list[int]:
+    def next_group(self) -> Members | None:
         """All of the group of the next vertex that may start now, for `ended_as_desired`. Starts none.
 
-        Empty unless there are several, all due only for the `_LOOK`, and nothing but their ends would follow.
+        None unless there are several, all due only for the `_LOOK`, and nothing but their ends would follow.
         """
         ready, active = self._ready, self.order.active
         while ready and not active[ready[0]]:
             ready.popleft()
-        if not self.has_ready or self.batches.followers or not self._is_plain:
-            return []
-        due, waiting = self._due_causes, self.order.waiting
-        vertices = [v for v in self.batches.idle_group_of(ready[0]) if active[v] and not waiting[v]]
-        if not vertices[1:] or not self.running_causes.keys().isdisjoint(vertices):
-            return []
-        return vertices if _MORE.isdisjoint(map(due.__getitem__, vertices)) else []
+        if not ready or self.batches.followers or not self.has_ready or not self._is_plain:
+            return None
+        group = self.batches.idle_group_of(ready[0])
+        if group is None or (members := self._startable(group)) is None:
+            return None
+        if self.running_causes and not self.running_causes.keys().isdisjoint(members):
+            return None
+        return members if _MORE.isdisjoint(members.of(self._due_causes)) else None
 
-    def ended_as_desired(self, vertices: Sequence[int]) -> list[Cause]:
-        """``vertices``, as `next_group` has returned them, are as desired. Return why each was due.
+    def _startable(self, group: Members) -> Members | None:
+        """Those of ``group`` that are active and need not wait; None unless there are several."""
+        active, waiting = self.order.active, self.order.waiting
+        if all(group.of(active)) and not any(group.of(waiting)):
+            return group
+        found = [vertex for vertex in group if active[vertex] and not waiting[vertex]]
+        return Members(found) if found[1:] else None
+
+    def ended_as_desired(self, members: Members) -> list[Cause]:
+        """``members``, as `next_group` has returned them, are as desired. Return why each was due.
 
         As if each had started and finished with OK.
         """
         due = self._due_causes
-        causes = list(map(CAUSE_SETS.__getitem__, map(due.__getitem__, vertices)))
-        for vertex in vertices:
+        causes = list(map(CAUSE_SETS.__getitem__, members.of(due)))
+        for vertex in members:
             due[vertex] = 0
-        self.order.end_each(vertices)
+        self.order.end_each(members)
         return causes
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from reactor.hostfs.attributes import Change
 from reactor.hostfs.backups import ShortFile
@@ -74,32 +74,33 @@ async def _inline_text(path: str, old: Bytes | None, new: Inline, changes: Seque
 
 
 async def _content_text(path: str, old: Bytes | None, new: Bytes | None, changes: Sequence[Change]) -> str:
-    head = [*_header(path, old=old is not None, new=new is not None), *_attribute_lines(changes)]
+    head = _head_lines(path, changes, old=old is not None, new=new is not None)
     old, new = old or b"", new or b""
-    if len(old) + len(new) <= _AT_ONCE:
-        return "".join([*head, *_body(old, new)])
-    return "".join([*head, *await in_thread(_body, old, new)])
+    body = _body(old, new) if len(old) + len(new) <= _AT_ONCE else await in_thread(_body, old, new)
+    return head + "".join(body)
 
 
 async def _hidden_text(
     path: str, changes: Sequence[Change], reason: str, *, new: bool, old: bool = True
 ) -> str:
-    head = [*_header(path, old=old, new=new), *_attribute_lines(changes)]
-    return "".join([*head, f"Content is not shown: {reason}\n"])
+    return f"{_head_lines(path, changes, old=old, new=new)}Content is not shown: {reason}\n"
 
 
 async def _attributes_text(path: str, changes: Sequence[Change], *, created: bool) -> str:
-    return "".join([*_header(path, old=not created, new=True), *_attribute_lines(changes)])
+    return _head_lines(path, changes, old=not created, new=True)
 
 
-def _header(path: str, *, old: bool, new: bool) -> list[str]:
+def _head_lines(path: str, changes: Sequence[Change], *, old: bool, new: bool) -> str:
     shown = escaped(path)
-    return [f"--- {shown if old else '/dev/null'}\n", f"+++ {shown if new else '/dev/null'}\n"]
+    names = f"--- {shown if old else '/dev/null'}\n+++ {shown if new else '/dev/null'}\n"
+    return names + _attribute_lines(tuple(changes))
 
 
-def _attribute_lines(changes: Sequence[Change]) -> list[str]:
+@lru_cache(maxsize=64)
+def _attribute_lines(changes: tuple[Change, ...]) -> str:
+    """The lines for the attributes; a first run has the same ones for most files."""
     old = [f"-{change.attribute}: {change.old}\n" for change in changes if change.old]
-    return old + [f"+{change.attribute}: {change.new}\n" for change in changes]
+    return "".join([*old, *(f"+{change.attribute}: {change.new}\n" for change in changes)])
 
 
 def _body(old: Bytes, new: Bytes) -> list[str]:

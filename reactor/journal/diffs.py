@@ -6,9 +6,9 @@ records elsewhere, but only the owner of the journal file may read the diffs.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring_ascii
 
 from reactor.engine.events import Checked, Event
 from reactor.journal.schema import insert
@@ -33,8 +33,6 @@ DELETE FROM diffs WHERE event <= (
 )
 """
 
-_dump = json.JSONEncoder(separators=(",", ":")).encode
-
 
 def with_short_diffs(event: Event) -> Event:
     """The event with its diffs shortened to `DIFF_LIMIT`."""
@@ -50,7 +48,9 @@ def size_of(event: Event) -> int:
 
 def diffs_of(event: Event) -> str | None:
     """The diffs of the event as a JSON list, for the column ``texts``; None for an event without diffs."""
-    return _dump(event.diffs) if isinstance(event, Checked) and event.diffs else None
+    if not (isinstance(event, Checked) and event.diffs):
+        return None
+    return f"[{','.join(map(encode_basestring_ascii, event.diffs))}]"
 
 
 def write_diffs(connection: sqlite3.Connection, found: Iterable[tuple[int, str]]) -> int:

@@ -24,7 +24,7 @@ _BITS = 128
 
 def text_of(digest: int) -> str:
     """The digest as the file has it: 32 hexadecimal digits."""
-    return f"{digest:0{_BITS // 4}x}"
+    return f"{digest:032x}"
 
 
 def parse_digest(text: str) -> int:
@@ -50,7 +50,7 @@ class ManifestDigest:
             if found is not resource:
                 digest = _digest(_properties(resource))
                 self.made[ref] = (resource, digest)
-            total += _digest(f"{ref}\n{text_of(digest)}")
+            total += _digest(f"{ref}\n{text_of(digest)}".encode(errors="surrogatepass"))
         self.digest = text_of(total % (1 << _BITS))
 
 
@@ -75,24 +75,25 @@ class Digests:
             self._found = {}  # emptied, it would still take the memory of all that it held
         if found is resource and not stamps:
             return digest
-        return _digest("\n".join([_properties(resource), *stamps]))
+        return _digest(b"\n".join([_properties(resource), *stamps]))
 
 
-def _properties(resource: Resource) -> str:
+def _properties(resource: Resource) -> bytes:
+    """The properties as JSON, without the default values. Half the time of ``model_dump_json``, which makes a string."""
     try:
-        return resource.model_dump_json(exclude=_ABOUT_THE_RUN, exclude_defaults=True)
+        serializer = resource.__pydantic_serializer__
+        return serializer.to_json(resource, exclude=_ABOUT_THE_RUN, exclude_defaults=True)
     except PydanticSerializationError:  # a plugin's property type that has no JSON form
-        return repr(resource)
+        return repr(resource).encode(errors="surrogatepass")
 
 
-def _stamp(path: str) -> str:
+def _stamp(path: str) -> bytes:
     try:
         found = os.stat(path)
     except OSError:
-        return ""
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+        return b""
+    return b"%d %d %d" % (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def _digest(text: str) -> int:
-    found = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_BITS // 8).digest()
-    return int.from_bytes(found, "big")
+def _digest(text: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(text, digest_size=_BITS // 8).digest(), "big")

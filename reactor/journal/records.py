@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from reactor.engine.events import (
@@ -82,7 +84,14 @@ def lean(event: Event) -> Event:
 
 
 def row(event: Event, generation: int | None) -> Row:
-    """The row for an event. Takes about 10 µs."""
+    """The row for an event. Takes about 2 µs for a change, 10 µs for others."""
+    if type(event) is Checked and _has_only_actions(event):
+        record = _text_of_change(event)
+        return Row(event.time, "checked", event.ref, event.result, generation, record, diffs_of(event))
+    return _row_of_any(event, generation)
+
+
+def _row_of_any(event: Event, generation: int | None) -> Row:
     record, diffs = as_json(lean(event)), diffs_of(event)
     for key, value in record.items():
         if type(value) is str:
@@ -93,6 +102,30 @@ def row(event: Event, generation: int | None) -> Row:
     return Row(
         event.time, record["event"], record.get("ref"), _result(event), generation, _dump(record), diffs
     )
+
+
+def _has_only_actions(event: Checked) -> bool:
+    return (
+        event.error is None
+        and event.hint is None
+        and event.retry_in is None
+        and not event.health
+        and event.code is None
+    )
+
+
+def _text_of_change(event: Checked) -> str:
+    """The same text as `_row_of_any` makes, of an event that `_has_only_actions`: a first run has one for each resource."""
+    return (
+        f'{{"event":"checked","time":{event.time!r},"ref":{encode_basestring_ascii(event.ref)}'
+        f',"result":"{event.result}","causes":{_text_of_list(event.causes.words)},"duration":{event.duration!r}'
+        f',"actions":{_text_of_list(event.actions)},"diffs":[],"error":null,"hint":null,"retry_in":null}}'
+    )
+
+
+@lru_cache(maxsize=16)  # few: each may have a hundred thousand characters
+def _text_of_list(texts: tuple[str, ...]) -> str:
+    return _dump(_cut_list(texts, whole=False))
 
 
 def loss(count: int, now: float) -> Row:

@@ -211,8 +211,7 @@ def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequen
     if not rows:
         return
     places = f"({','.join('?' * len(rows[0]))})"
-    whole = len(rows) - len(rows) % _ROWS_AT_ONCE
-    for first in range(0, whole, _ROWS_AT_ONCE):
-        values = [*chain.from_iterable(rows[first : first + _ROWS_AT_ONCE])]
-        connection.execute(f"{statement} VALUES {','.join([places] * _ROWS_AT_ONCE)}", values)
-    connection.executemany(f"{statement} VALUES {places}", rows[whole:])
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[first : first + _ROWS_AT_ONCE]
+        values = [*chain.from_iterable(some)]
+        connection.execute(f"{statement} VALUES {','.join([places] * len(some))}", values)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Mapping as AbstractMapping
+
 from pydantic import ValidationError
 
 from reactor.manifest.declaration import Declaration
@@ -27,8 +30,29 @@ from reactor.resource.composite import Composite
 _NEVER = ("name", "alias")
 
 
+class _UnreadableDefaults(AbstractMapping[str, KindDefault]):
+    """The defaults of a section that can't be read: it may give each property of each kind."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+
+    def __getitem__(self, kind: str) -> KindDefault:
+        model = look_up(self._kinds, kind)
+        if isinstance(model, UnusableKind):
+            raise KeyError(kind)
+        return KindDefault(_unknown(model))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
 def inherited(defaults: KindDefaults) -> KindDefaults:
     """Return the defaults for the manifests that this one applies: these have no places in the files of those."""
+    if isinstance(defaults, _UnreadableDefaults):
+        return defaults
     return {kind: KindDefault(each.values) for kind, each in defaults.items()}
 
 
@@ -45,10 +69,12 @@ def read_defaults(
     """
     section = root.get(DEFAULTS)
     if not isinstance(section, Mapping):
-        if section is not None and section is not INVALID:
+        if section is None:
+            return above
+        if section is not INVALID:
             message = f"defaults must be a map, not {shown(section)}"
             problems.add("R0109", message, root.value_at(DEFAULTS), "write 'file: {owner: root}' below it")
-        return above
+        return _UnreadableDefaults(kinds)
     found = dict(above)
     reader = ValueReader(problems, expression_context.scope)
     for kind, node in section.items():

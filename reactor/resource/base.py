@@ -257,12 +257,13 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         raise NotImplementedError
 
     @classmethod
-    def all_as_desired(cls, members: Sequence[Self]) -> bool:  # noqa: ARG003 - most kinds share nothing
-        """Whether one look shows that all ``members``, which have equal group keys, are as desired. Never waits.
+    def all_as_desired(cls, members: Sequence[Self], evidence: object) -> object:  # noqa: ARG003 - as above
+        """The evidence of one look that all ``members``, which have equal group keys, are as desired. Never waits.
 
-        If not, or if it can't know without waiting, each is checked by itself.
+        ``evidence`` is from the look before at the same members: where this one finds the same, nothing needs to be
+        compared. None if some differ, or if it would have to wait: then each is checked by itself.
         """
-        return False
+        return None
 
     async def reversal(self, state: State) -> Resource:
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.

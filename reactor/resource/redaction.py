@@ -94,7 +94,9 @@ def redact(text: str) -> str:
 
     A long text that was just masked is not searched again: every output does this, on the event loop.
     """
-    if _known is None or len(text) <= LONG:
+    if _known is None:
+        return text
+    if len(text) <= LONG:
         return with_each_secret(text, lambda _: MASK)
     count = len(_known.values)
     if _masked.get((hash(text), len(text))) == count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from reactor import Action, Diff, Plan, ResourceError
 from reactor.hostfs import (
@@ -243,8 +243,10 @@ async def _diff_of_new(desired: Desired, content: Content) -> Diff:
 
 
 def _all_new(desired: Desired) -> tuple[Change, ...]:
-    return (
-        Change("owner", "", desired.settings.owner),
-        Change("group", "", desired.settings.group),
-        Change("mode", "", f"{desired.settings.mode:04o}"),
-    )
+    return _new_attributes(desired.settings.owner, desired.settings.group, desired.settings.mode)
+
+
+@lru_cache(maxsize=64)
+def _new_attributes(owner: str, group: str, mode: int) -> tuple[Change, ...]:
+    """The same tuple for all files with these attributes: a first run makes many."""
+    return (Change("owner", "", owner), Change("group", "", group), Change("mode", "", f"{mode:04o}"))

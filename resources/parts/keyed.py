@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from reactor.resources.parts.document import Document
@@ -61,6 +63,9 @@ class Split(NamedTuple):
 
 
 _BRACKETS = re.compile(r"[ \t]*\[(?P<name>[^]]*)\][ \t]*(?:[#;].*)?")
+_SSH_WORD = re.compile(r"\"[^\"]*\"|[^ \t=\"]+")
+_WITHOUT_VALUE = frozenset(("all", "canonical", "final", "invalid-user"))
+"""Criteria of ``Match`` that stand alone."""
 _HASH = re.compile(r"(?<![ \t])[ \t]+#")
 SYNTAXES = {
     "ini": Syntax(
@@ -132,8 +137,26 @@ def normal(section: str | None, syntax: Syntax) -> str | None:
     """The name of a section in the form in which names are compared."""
     if section is None or not syntax.ignores_case:
         return section
-    word, *rest = section.replace("=", " ", 1).split() or [""]
+    word, *rest = _ssh_words(section) or [""]
+    if word.lower() == "match":
+        rest = _folded_criteria(rest)
     return " ".join((word.lower(), *rest))
+
+
+def _ssh_words(line: str) -> list[str]:
+    """The words of a line of ssh without quotes and up to its comment. An equals sign separates them as a blank does."""
+    words = takewhile(lambda word: not word.startswith("#"), _SSH_WORD.findall(line))
+    return [unquoted(word) for word in words]
+
+
+def _folded_criteria(words: Iterable[str]) -> list[str]:
+    """The criteria of a ``Match`` in lower case, each with its value as it is."""
+    left, found = iter(words), list[str]()
+    for word in left:
+        found.append(word.lower())
+        if found[-1] not in _WITHOUT_VALUE:
+            found += islice(left, 1)
+    return found
 
 
 def sections(document: Document, syntax: Syntax) -> list[Section]:

@@ -212,18 +212,20 @@ class Part(Resource[PartState]):
         return composed.refusals
 
     @classmethod
-    def all_as_desired(cls, members: Sequence[Self]) -> bool:
-        """Whether the file has all parts. It is read and parsed once for them."""
+    def all_as_desired(cls, members: Sequence[Self], evidence: object) -> object:
+        """The token of the document if it has all parts. It is read and parsed once for them."""
         found = look_now(members[0].path)
         if found is None or found.attributes is None:
-            return False
+            return None
         document, token = found.document, found.document.token
+        if token is evidence:
+            return token
         for each in members:
             if each.__dict__.get("_known", _UNKNOWN)[0] is not token:
                 if each.change(document) is not None:
-                    return False
+                    return None
                 each.__dict__["_known"] = (token, _AS_DESIRED)
-        return True
+        return token
 
     @classmethod
     def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:

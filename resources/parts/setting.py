@@ -116,7 +116,7 @@ class Setting(Part, kind="setting"):
             if each is None or isinstance(each, (dict, list)):
                 words = f"a value of the format {name} is a string, a number or a list of them"
                 yield PropertyProblem(("value",), words, "write one line of text")
-            elif problem := text_problem(text_of(each, name), name):
+            elif problem := text_problem(text_of(each, name), name, self.path):
                 yield PropertyProblem(("value",), problem, "quote it as the format needs it, or correct it")
 
     def edit(self, document: Document) -> Edit | None:

@@ -28,6 +28,11 @@ _KNOWN: tuple[tuple[str, Format], ...] = (
     (r".*\.properties", "keyvalue"),
 )  # fmt: skip
 
+_OF_GIT = re.compile(r".*/(\.?gitconfig|\.git/config)")
+_SPECIAL_IN_GIT = frozenset('#;"\\')
+"""A comment begins anywhere in a value, quotes vanish, and a backslash begins an escape."""
+_IN_QUOTES = re.compile(r'"(\\.|[^"\\])*"')
+
 
 def format_of(path: str) -> Format | None:
     """The format that files with this path usually have; None if it is not known."""
@@ -45,8 +50,8 @@ def text_of(value: Any, name: str) -> str:
     return str(value)
 
 
-def text_problem(text: str, name: str) -> str | None:
-    """Why the text can't be the value of a line; None if it can."""
+def text_problem(text: str, name: str, path: str) -> str | None:
+    """Why the text can't be the value of a line of the file; None if it can."""
     if any(character in text for character in "\n\r\0"):
         return "a value is one line"
     if (problem := _unwritable(text)) is not None:
@@ -57,6 +62,8 @@ def text_problem(text: str, name: str) -> str | None:
         return "a backslash at the end goes on in the next line"
     if not text and name == "sshd":
         return "a value of ssh is not empty"
+    if _OF_GIT.fullmatch(path) and not _IN_QUOTES.fullmatch(text) and not _SPECIAL_IN_GIT.isdisjoint(text):
+        return "without quotes, git reads it as something else"
     return None
 
 

@@ -381,23 +381,26 @@ class Pallet(Crate, kind="pallet"):
     deaf: bool = False
     observed: ClassVar[list[str]] = []
     looks: ClassVar[int] = 0
+    evidence: ClassVar[list[object]] = []
 
     async def observe(self) -> bool:
         Pallet.observed.append(self.name)
         return await super().observe()
 
     @classmethod
-    def all_as_desired(cls, members: Sequence[Self]) -> bool:
+    def all_as_desired(cls, members: Sequence[Self], evidence: object) -> object:
         Pallet.looks += 1
+        Pallet.evidence.append(evidence)
         if any(member.deaf for member in members):
             raise OSError("no such look")
-        return cls.there.issuperset(member.name for member in members)
+        return Pallet.looks if cls.there.issuperset(member.name for member in members) else None
 
 
 @pytest.fixture
 def pallets(monkeypatch):
     monkeypatch.setattr(Pallet, "observed", [])
     monkeypatch.setattr(Pallet, "looks", 0)
+    monkeypatch.setattr(Pallet, "evidence", [])
     Crate.there.update("abcd")
     return [Pallet(name=name) for name in "abcd"]
 
@@ -415,7 +418,7 @@ async def test_a_batch_that_is_as_desired_is_looked_at_once(pallets, jobs):
 
 
 async def test_each_of_a_batch_took_its_share_of_the_time(pallets, monkeypatch, mock_clock):
-    def look_for_a_while(members):
+    def look_for_a_while(members, evidence):
         mock_clock.jump(8)
         return True
 
@@ -440,6 +443,20 @@ async def test_drift_of_one_in_a_batch_is_found_and_the_next_pass_is_one_look_ag
             story.drift(f"pallet#{name}")
         await story.until(lambda: pallet_checks(story) == {name: count + 1 for name, count in before.items()})
         assert (Pallet.looks, Pallet.observed) == (1, [])
+
+
+async def test_a_look_is_given_the_evidence_of_the_last_look_at_the_same_resources(pallets):
+    async with running(*pallets) as story:
+
+        async def look_again(count):
+            story.engine.dispatcher.mark_each(range(count), Cause.DRIFT)
+            await story.rest()
+
+        await story.converged()
+        await look_again(4)
+        assert Pallet.evidence == [None, 1]
+        await look_again(3)
+        assert Pallet.evidence == [None, 1, None]
 
 
 async def test_those_that_depend_on_a_batch_go_after_it(pallets):
@@ -504,7 +521,7 @@ def test_to_end_a_group_before_it_starts_is_to_start_and_end_each_of_it(pairs, g
             if chance.random() < 0.3:
                 scheduler.mark(chance.randrange(MOST), chance.choice((Cause.DRIFT, Cause.HEALTH)), 0.0)
             outcome = chance.choice((Outcome.OK, Outcome.OK, Outcome.CHANGED))
-            group = scheduler.next_group() if outcome is Outcome.OK else []
+            group = scheduler.next_group() if outcome is Outcome.OK else None
             if group and at_once:
                 causes = scheduler.ended_as_desired(group)
             elif (first := scheduler.next_ready(0.0)) is None:
@@ -532,26 +549,26 @@ def test_a_group_with_a_failure_a_limit_or_another_cause_starts_as_usual():
         scheduler.mark_all(Cause.INITIAL)
         return scheduler
 
-    assert grouped().next_group() == [0, 1, 2]
-    assert grouped(semaphores=("s",)).next_group() == []
+    assert grouped().next_group() == (0, 1, 2)
+    assert grouped(semaphores=("s",)).next_group() is None
     refreshed = grouped()
     refreshed.mark(1, Cause.REFRESH, 0.0)
-    assert refreshed.next_group() == []
+    assert refreshed.next_group() is None
     failed = grouped()
     for _ in range(3):
         failed.finished(failed.next_ready(0.0), Outcome.FAILED, 0.0)
     failed.mark(0, Cause.DRIFT, 0.0)
     failed.mark(1, Cause.DRIFT, 0.0)
-    assert failed.next_group() == []
+    assert failed.next_group() is None
     paused = grouped()
     paused.pause(2)
-    assert paused.next_group() == []
+    assert paused.next_group() is None
 
 
 def test_one_that_is_due_alone_starts_as_usual():
     scheduler = Scheduler(Topology.of_edges(2, []), jobs=2, limits=dict.fromkeys(range(2), Limits(group="g")))
     scheduler.mark(1, Cause.DRIFT, 0.0)
-    assert (scheduler.next_group(), scheduler.next_ready(0.0)) == ([], 1)
+    assert (scheduler.next_group(), scheduler.next_ready(0.0)) == (None, 1)
 
 
 @given(

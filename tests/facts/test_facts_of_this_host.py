@@ -13,7 +13,7 @@ from reactor.facts.gathering import numbers, read
 
 KIBI = 1024
 PATIENCE = 60.0
-"""Seconds for what answers at once on a machine that is not busy."""
+"""Seconds for a program that answers at once on an idle machine."""
 
 
 def no_files(_text, _file):
@@ -25,9 +25,9 @@ def said(*command):
 
 
 def alone(namespace, script, code):
-    """The values in JSON that ``script`` and then Python write as root, each on a line, where nobody else changes a thing.
+    """Return the JSON values, one a line, that ``script`` and then Python write as root in a new namespace.
 
-    ``namespace`` is the option of unshare(1) for what is to stand still.
+    ``namespace`` is the option of unshare(1) for it. No other process changes anything there.
     """
     shell = ("unshare", "--user", "--map-root-user", namespace, "sh", "-ec", f'{script}\nexec "$@"', "sh")
     path = f"PYTHONPATH={os.pathsep.join(filter(None, sys.path))}"
@@ -74,7 +74,7 @@ def test_there_is_one_processor_for_each_that_is_online(facts):
 
 
 def test_memory_is_what_free_shows(tmp_path):
-    """In a world where it stands still."""
+    """Compare in a namespace where nothing changes meanwhile."""
     (tmp_path / "meminfo").write_text(read("/proc/meminfo"))
     free_says = f"mount --bind {tmp_path}/meminfo /proc/meminfo\nfree -b | sed -n '2s/.*/\"&\"/p'"
     code = "import json; from reactor.facts.memory import virtual; print(json.dumps(virtual()))"
@@ -124,7 +124,7 @@ def test_usage_is_what_df_shows(tmp_path):
 
 
 def network_of_its_own(script=""):
-    """What ``script`` writes in a new network namespace, and then the facts there."""
+    """Return what ``script`` writes in a new network namespace, and then the facts there."""
     code = "from reactor.facts.network import network; import json; print(json.dumps(network()))"
     return alone("--net", script, code)
 
@@ -150,7 +150,7 @@ ip -6 -json route get {FAR["6"]}
 
 @pytest.fixture(scope="module")
 def networked():
-    """What ip says of the links and of the way to `FAR` by both versions, and the facts."""
+    """What ip reports about the links and the routes to `FAR` in both versions of IP, and the facts."""
     listed, by_4, by_6, found = network_of_its_own(NETWORK)
     return listed, {"4": by_4, "6": by_6}, found
 

@@ -20,7 +20,7 @@ _WHO = {
 
 
 def git(directory, *arguments, **options):
-    """What git writes in ``directory``, as another program than ours; it must succeed, and leaves nobody at work there."""
+    """Run git in ``directory``, and return its output. It must succeed, and leaves no process behind."""
     settings = ("-c", "protocol.file.allow=always", "-c", "safe.directory=*", "-c", "maintenance.auto=false")
     done = subprocess.run(
         ["git", *settings, *map(str, arguments)],
@@ -80,14 +80,14 @@ class Place:
         return Git(**{"name": str(self.path), "url": str(self.origin.path), **properties})
 
     async def converge(self, *, noop=False, **properties):
-        """Run once. Returns the result, and what was said."""
+        """Run once. Returns the result and the output."""
         resource = self.resource(**properties)
         _, story = await converge_once(resource, options=RunOptions(noop=noop))
         check = story.checks(resource.ref)[-1]
         return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
 
     async def must_change(self, **properties):
-        """A dry run says that it would change, the run does, and another has nothing to do."""
+        """A dry run reports a change, the run makes it, and another run has nothing to do."""
         foretold, would = await self.converge(noop=True, **properties)
         result, did = await self.converge(**properties)
         assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
@@ -96,14 +96,14 @@ class Place:
         return did
 
     async def must_fail(self, **properties):
-        """A dry run says how it would fail, and the run fails so."""
+        """A dry run reports how the run would fail, and the run fails so."""
         foretold = await self.converge(noop=True, **properties)
         result = await self.converge(**properties)
         assert foretold[0] is result[0] is Result.FAILED, (foretold, result)
         return result[1]
 
     def files(self):
-        """What is in the work tree, by name."""
+        """The content of the files in the work tree, by name."""
         return {
             str(path.relative_to(self.path)): path.read_text()
             for path in self.path.rglob("*")

@@ -1,4 +1,4 @@
-"""The watcher for files whose poll(2) tells of a change, on the real ones.
+"""The watcher for files that report a change by poll(2), on real files.
 
 The kernel announces a host name in all namespaces, so a mark may come twice: another test has set one, too.
 """
@@ -20,7 +20,7 @@ from reactor.watchers.readiness import HOST_NAME, MOUNTS, ReadinessWatch, Readin
 
 
 class Marks:
-    """A sink that keeps what it is told."""
+    """A sink that keeps what it receives."""
 
     def __init__(self):
         self.marked = []
@@ -35,7 +35,7 @@ class Marks:
         self.reports.append((state, reason, vertex))
 
     async def next(self):
-        """Every vertex marked, once there is one and nothing more is on its way."""
+        """Wait for a mark, and then until no more follow. Returns all marked vertices."""
         with trio.fail_after(60):
             await self._new_data.wait()
             await wait_all_tasks_blocked(0.001)
@@ -46,7 +46,7 @@ class Marks:
 
 @asynccontextmanager
 async def listening(*paths):
-    """A watcher at work, with a vertex for each path."""
+    """A running watcher, with a vertex for each path."""
     sink = Marks()
     watcher = ReadinessWatcher(sink)
     for vertex, path in enumerate(paths):
@@ -111,7 +111,7 @@ async def test_a_change_between_arming_and_listening_is_noticed():
 
 
 async def test_no_change_is_lost_whatever_the_watcher_does_meanwhile():
-    """A change before the wait has begun wakes nobody: poll(2) answers once, and the wait asks as it begins."""
+    """A change before the wait begins wakes nobody: poll(2) reports it once, to the first question of the wait."""
     async with listening(HOST_NAME) as (_, sink):
         for steps in range(300):
             sink.marked.clear()

@@ -53,3 +53,10 @@ def test_the_digest_of_a_resource_that_differs_is_made_once():
     digests = Digests()
     digests.adopt(ManifestDigest({after.ref: after}, known(before)))
     assert digests.of_desired(after) == Digests().of_desired(after) != Digests().of_desired(before)
+
+
+def test_digests_stay_as_earlier_versions_wrote_them():
+    """Otherwise every host would take its first drift after an upgrade for an edit of the manifest."""
+    one = made("/tmp/a", "ä\n")
+    assert text_of(Digests().of_desired(one)) == "583e6f9cc80c5e785b5b3903ecae3379"
+    assert digest_of([one], {}) == "b178443f6e78464e56dfd92cd4bcae68"

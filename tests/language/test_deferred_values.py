@@ -19,7 +19,7 @@ def contents(path):
 
 
 def intended(story, ref, before=0):
-    """The checks of ``ref``, after the first so many, but those of what the kernel reports late of our own writes."""
+    """The checks of ``ref`` after the first ones, without those that late reports of our own writes cause."""
     return [check for check in story.checks(ref)[before:] if check.causes is not Cause.DRIFT]
 
 

@@ -1,4 +1,4 @@
-"""Cells of the kind exec: guards by commands by what became of what they made."""
+"""Cells of the kind exec: each guard with each command, and each later change of what the command made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GUARDS: dict[str, tuple[dict[str, object], bool | None]] = {
     "a guard that hangs": ({"onlyif": "sleep 60", "timeout": "0.1s"}, None),
     "a guard that is no program": ({"unless": "/etc/passwd"}, None),
 }
-"""With what they are, whether the command runs; None where nobody can tell."""
+"""The guards, each with whether the command runs; None where that is unknown."""
 COMMANDS: dict[str, tuple[dict[str, object], bool, str]] = {
     "does it": ({"command": "touch {place}/mark"}, True, ""),
     "in a shell": ({"command": "echo x > {place}/mark", "provider": "shell"}, True, ""),
@@ -44,16 +44,16 @@ COMMANDS: dict[str, tuple[dict[str, object], bool, str]] = {
     "a file for a directory": ({"command": "touch {place}/mark", "cwd": "/etc/passwd"}, False, ""),
     "a script without an interpreter": ({"command": "{place}/script"}, False, ""),
 }  # fmt: skip
-"""With what they are: whether they end well, and why nobody can know before that they do not."""
+"""The commands, each with whether it succeeds, and why a rehearsal can't know that it fails."""
 
 
 def cells() -> Iterator[Cell]:
-    """Every guard by every command, and what somebody else may bring."""
+    """Every guard with every command, and programs that another resource brings."""
     for guard, (asking, runs) in GUARDS.items():
         for command, (doing, ends_well, reason) in COMMANDS.items():
             if "timeout" in asking and "timeout" in doing:
                 continue
-            # The time is that of the guard, too, which a busy machine gets to late: it is short only where it is to be over.
+            # The guard has the same timeout, and starts late on a busy machine: it is short only where it must expire.
             more = {"timeout": "60s"} if "timeout" in doing and runs is False else {}
             properties = {**doing, **asking, **more}
             yield _cell(guard, command, properties, runs=runs, ends_well=ends_well, reason=reason)
@@ -93,7 +93,7 @@ ASKING = {
 
 
 def _brought() -> Iterator[Cell]:
-    """A program, a directory, an interpreter that a file of the same manifest brings."""
+    """Commands whose program, directory or interpreter is a file of the same manifest."""
     own = {"owner": "root", "group": "root"}
     script: Mapping[str, object] = {
         "ensure": "present",

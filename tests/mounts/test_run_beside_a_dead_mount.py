@@ -43,7 +43,7 @@ def a_file(path, content="x", **properties):
 
 @pytest.fixture(autouse=True)
 def thawed(mount):
-    """What freezes the loop would freeze the test for ever: the server goes on before that, and the test fails."""
+    """Let the server continue after a while: if the loop freezes, the test fails instead of hanging."""
     timer = threading.Timer(GUARD, mount.go_on)
     timer.start()
     yield
@@ -143,7 +143,7 @@ def a_command_that_creates_something(mount):
 
 
 class Destroyer(Resource, kind="destroyer"):
-    """Looks at a path, and stops who serves it."""
+    """Looks at a path, and stops its server."""
 
     ensure: str = "present"
     _mount: Served = PrivateAttr()
@@ -205,20 +205,20 @@ async def test_a_manifest_that_is_there_is_not_looked_at_when_it_is_watched_agai
 
 
 async def repaired(story, path):
-    """Let a file drift, and wait until that is mended. A check may be under way that began before."""
+    """Let a file drift, and wait for the repair. A check that began before may still run."""
     path.write_text("drifted")
     await story.until(lambda: path.read_text() == "x")
 
 
 @pytest.fixture
 def often(monkeypatch):
-    """What sends no events is looked at often."""
+    """Files without events are checked often."""
     monkeypatch.setattr("reactor.watchers.inotify.POLL_INTERVAL", 0.05)
 
 
 @pytest.fixture
 def never(monkeypatch):
-    """What sends no events is not looked at, least of all while an answer from before is still believed."""
+    """Files without events are not checked, also not while an earlier answer is still valid."""
     monkeypatch.setattr("reactor.watchers.inotify.POLL_INTERVAL", math.inf)
 
 
@@ -290,14 +290,14 @@ async def test_whether_a_directory_is_bound_is_not_waited_for(mount, short_mount
 
 @pytest.fixture
 def outer(mount, tmp_path):
-    """A file system whose server hangs itself once ``mount`` is dead, amid a request: who waits there can't be killed."""
+    """A file system whose server hangs during a request once ``mount`` is dead: what waits for it can't be killed."""
     with served(tmp_path / "outer", mount.point) as outer:
         yield outer
         mount.go_on()
 
 
 def reactor(*words, patience=0.3):
-    """The program, as a process of its own."""
+    """The program, in its own process."""
     start = f"import reactor.resource.mount_health as it; it.TIMEOUT = {patience}; from reactor.cli import main; main()"
     words = [sys.executable, "-c", start, *map(str, words)]
     return started(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

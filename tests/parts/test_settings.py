@@ -37,6 +37,12 @@ def ini(key, value, section=None, path="ini"):
         pytest.param(sshd("Banner", "none"), SSHD, SSHD.replace("UsePAM yes\n", "UsePAM yes\nBanner none\n"), id="before the first Match"),
         pytest.param(sshd("X11Forwarding", "yes"), SSHD, SSHD.replace("UsePAM yes\n", "UsePAM yes\nX11Forwarding yes\n"), id="a Match block is another place"),
         pytest.param(sshd("X11Forwarding", "yes", section="match  User git"), SSHD, SSHD.replace("ing no", "ing yes"), id="in a Match block, its comment stays"),
+        pytest.param(sshd("A", "2", section="match user git"), "Match User git\n  A 1\n", "Match User git\n  A 2\n", id="criteria ignore case"),
+        pytest.param(sshd("A", "2", section="Match User git"), "Match User Git\n  A 1\n", "Match User Git\n  A 1\n\nMatch User git\n    A 2\n", id="their values do not"),
+        pytest.param(sshd("A", "2", section="Match User git"), "Match User git # x\n  A 1\n", "Match User git # x\n  A 2\n", id="a comment behind a Match"),
+        pytest.param(sshd("A", "2", section="Match User git Address ::1"), 'Match user="git" address=::1\n  A 1\n', 'Match user="git" address=::1\n  A 2\n', id="equals signs and quotes in a Match"),
+        pytest.param(sshd("A", "2", section='Match exec "test -e /A"'), 'Match exec "test -e /a"\n  A 1\n', 'Match exec "test -e /a"\n  A 1\n\nMatch exec "test -e /A"\n    A 2\n', id="a command in a Match"),
+        pytest.param(sshd("A", "2", section="Match all"), "Match canonical ALL\n  A 1\nMatch All\n  A 1\n", "Match canonical ALL\n  A 1\nMatch All\n  A 2\n", id="criteria without a value"),
         pytest.param(sshd("Banner", "x", section="Match User bob"), SSHD, SSHD + "\nMatch User bob\n    Banner x\n", id="a new Match block"),
         pytest.param(sshd("Port", "22"), "Port 22\nUsePAM yes\nPort 23\n", "Port 22\nUsePAM yes\n", id="the first counts, others go"),
         pytest.param(sshd("Port", [22, 2222]), "Port 22\nUsePAM yes\n", "Port 22\nPort 2222\nUsePAM yes\n", id="a list is several lines"),
@@ -178,6 +184,13 @@ def test_no_line_takes_long(path, text, filler):
         applied(part, text.format(filler * 100_000))
 
 
+def test_a_value_that_git_needs_in_quotes_is_written_with_them():
+    part = setting("url", "/root/.gitconfig", section="a", value='"https://example.com/#a"')
+    wanted = b'[a]\n\turl = "https://example.com/#a"\n'
+    assert applied(part, "[a]\n\turl = b\n") == wanted
+    assert applied(part, wanted) == wanted
+
+
 def test_a_yaml_bomb_takes_no_time():
     bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
     assert applied(setting("wanted", "yaml", value=1), bomb) == f"{bomb}wanted: 1\n".encode()
@@ -194,6 +207,18 @@ def test_a_yaml_bomb_takes_no_time():
         ("ini", {"value": []}, "the list is empty"),
         ("ini", {"value": "a\nb"}, "a value is one line"),
         ("ini", {"value": " a"}, "blanks around a value"),
+        (
+            "/etc/gitconfig",
+            {"value": "https://example.com/#a"},
+            "without quotes, git reads it as something else",
+        ),
+        (
+            "/srv/a/.git/config",
+            {"value": "!f() { git pull; }; f", "format": "ini"},
+            "git reads it as something else",
+        ),
+        ("/root/.gitconfig", {"value": 'a "b" c'}, "git reads it as something else"),
+        ("/root/.gitconfig", {"value": "C:\\a"}, "git reads it as something else"),
         ("ini", {"value": "a", "key": "[a"}, "would be read back as something else"),
         ("ini", {"value": "a", "key": ["a", "b"]}, "has one level"),
         ("ini", {"value": "a", "section": "a]"}, "is not the name of a section"),

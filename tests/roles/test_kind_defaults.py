@@ -99,8 +99,11 @@ def test_a_manifest_is_read_though_the_defaults_of_what_applies_it_are_invalid(t
     assert [each[0] for each in tree.problems()] == ["R0106", "R0109"]
 
 
-def test_defaults_that_are_no_map_are_an_error(tree):
-    tree.put(site="defaults: [file]\nresources: []\n")
+def test_defaults_that_are_no_map_are_one_error_and_no_resource_lacks_what_they_may_give_it(tree):
+    tree.put(
+        site="defaults: [file]\nresources: [{file: [/srv/a: {content: x}]}, {apply: [child.yaml: {}]}]\n",
+        child="resources: [{file: [/srv/b: {content: x}]}]\n",
+    )
     assert tree.problems() == [("R0109", 1, 11, "defaults must be a map, not a list")]
 
 
