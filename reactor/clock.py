@@ -1,4 +1,4 @@
-"""Decides whether the clock of the host can be trusted."""
+"""Decides whether the clock of the host can be trusted, and has one that nobody can set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Clock:
     """Observes the clock of the host from this process."""
 
     def __init__(self) -> None:
-        self._host_began = time.time() - _uptime()
+        self._host_began = time.time() - uptime()
         self._doubted = 0.0
 
     def is_settled(self) -> bool:
@@ -24,14 +24,14 @@ class Clock:
         A host may start with a wrong time, also decades in the future, until NTP or the user sets it. Until then,
         nothing may be deleted because of its age.
         """
-        uptime = _uptime()
-        host_began = time.time() - uptime
+        up = uptime()
+        host_began = time.time() - up
         if abs(host_began - self._host_began) > STEP:
-            self._host_began, self._doubted = host_began, uptime
-        return uptime - self._doubted >= SETTLING
+            self._host_began, self._doubted = host_began, up
+        return up - self._doubted >= SETTLING
 
 
-def _uptime() -> float:
+def uptime() -> float:
     """The seconds since the host started, including suspend. This clock can't be set."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 

@@ -73,6 +73,7 @@ MAY_IMPORT = {
     },
     "reactor.fleet": {
         "reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking", "reactor.source",
+        "reactor.clock",
     },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {

@@ -14,6 +14,7 @@ from nats_servers import PATIENCE
 from real_hosts import RealFleet, file
 
 from reactor.fleet.bucket_names import SHARED
+from reactor.fleet.host import shared_values as shared_values_module
 from reactor.fleet.host.shared_values import SharedValues
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.link.errors import DeniedError
@@ -285,4 +286,34 @@ async def test_a_file_changes_at_most_once_a_second(fleet, tmp_path):
             seen.add(os.stat(reader.values.path("many")).st_ino)
         assert len(seen) <= 2 + trio.current_time() - began
         await reader.until({"c1": 100}, "many")
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_flood_of_forged_hints_is_a_read_a_second(fleet, tmp_path, monkeypatch):
+    """They name a revision that there will never be, so no read is the last."""
+    reader, reads = Reader(tmp_path), []
+    read = shared_values_module.last_messages
+
+    async def counted(*what):
+        reads.append(trio.current_time())
+        return await read(*what)
+
+    monkeypatch.setattr(shared_values_module, "last_messages", counted)
+    async with (
+        fleet.fleet_server.connected("c1") as js,
+        fleet.fleet_server.connected() as operator,
+        trio.open_nursery() as nursery,
+    ):
+        await js.key_value(SHARED).put("c1.flood", b'{"v":0,"groups":[]}')
+        nursery.start_soon(reader.values.run, js, reader.told.append)
+        await reader.until({"c1": 0}, "flood")
+        with trio.move_on_after(1.5):
+            while True:
+                await operator.connection.publish(
+                    "reactor.changed.shared.flood.c1", headers={"Nats-Sequence": str(10**9)}
+                )
+                await trio.sleep(0.005)
+        assert 2 <= len(reads) <= 12
+        await js.key_value(SHARED).put("c1.flood", b'{"v":1,"groups":[]}')
+        await reader.until({"c1": 1}, "flood", seconds=PATIENCE)
         nursery.cancel_scope.cancel()

@@ -1,8 +1,8 @@
 """Releases to simulated hosts on a real server: waves, halts, rollbacks, two drivers, and what a host refuses."""
 
 import json
+import shutil
 import time
-from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -11,7 +11,9 @@ from nats_servers import PATIENCE
 from sim_fleet import GATE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Pace
+from reactor.fleet.host.secrets import SecretFollower
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.operator.channels import Channels
@@ -79,7 +81,7 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         with trio.fail_after(PATIENCE):
             state = await Driver(js, "web", "ann", on_state=show, interval=0.2).run(until_ended=True)
         assert state.phase is Phase.DONE
-        assert set(seen) == set(WAVES)
+        assert set(WAVES[1:]) <= set(seen) <= set(WAVES)  # the canary may have converged before the first step
         await all_have(fleet, 1)
 
         # The second fails on every host: its canary is the only one that ever takes it.
@@ -264,6 +266,20 @@ async def test_clocks_that_are_wrong_by_ten_minutes_change_no_release_and_no_soa
         assert "has expired" in report(fleet, "h2").why
 
 
+async def test_a_clock_that_is_set_later_moves_no_soak(fleet):
+    """A host may start with a wrong clock, and take a release before NTP sets it."""
+    now, wrong = time.time(), {"h1": 3600.0, "h2": -3600.0}
+    fleet.hosts["h1"].host.clock = lambda: time.time() + wrong["h1"]
+    fleet.hosts["h2"].host.clock = lambda: time.time() + wrong["h2"]
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        await all_converged(js)
+        for name in wrong:
+            wrong[name] = 0.0
+            assert abs(fleet.hosts[name].fleet.summary().channels["web"].since - now) < 60
+
+
 async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
     """A host can have the answer to a direct get sent to the subject of the hints, with headers that it wrote itself."""
     async with fleet.running() as js, fleet.fleet_server.connected("h2") as evil:
@@ -278,6 +294,24 @@ async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
         )
         await until(lambda: all(each._hinted == 10**9 for each in followers))
         await fleet.begin(js, 2, 1)
+        await all_have(fleet, 2)
+
+
+async def test_servers_that_lost_their_data_and_have_a_new_release_are_followed_without_a_restart(fleet):
+    server = fleet.fleet_server.server
+    async with fleet.running() as js:
+        await fleet.begin(js, 1, waves=WAVES)
+        assert (await driven(js)).phase is Phase.DONE
+        await all_have(fleet, 1)
+        assert (await Channels(js).read("web"))[1] > 1
+        server.kill()
+        shutil.rmtree(server.directory / "js")
+        server.start()
+        await until(lambda: all(host.fleet.connection.up for host in fleet.hosts.values()))
+        await fleet.fleet_server.make_streams()
+        await fleet.enrol(js)
+        await fleet.begin(js, 2)
+        assert (await Channels(js).read("web"))[1] == 1
         await all_have(fleet, 2)
 
 
@@ -301,22 +335,40 @@ async def test_a_look_that_finds_nothing_new_changes_no_report(fleet):
         assert report(fleet, "h1") == before
 
 
-async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
-    async with fleet.running() as js:
+async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch, tmp_path):
+    async with fleet.running() as js, trio.open_nursery() as nursery:
         await fleet.begin(js, 1)
         await driven(js)
-        follower = fleet.hosts["h1"].fleet.followers[0]
-        follower._looks = deque(maxlen=Pace().burst)
-        looks = []
-        look = follower._look
+        host = fleet.hosts["h1"].fleet
+        follower = host.followers[0]
+        follower._rate, host._spec_rate = LookRate(Pace().burst), LookRate(Pace().burst)
+        looks, specs = [], []
+        look, take_spec = follower._look, host._take_spec
 
         async def counted():
             looks.append(trio.current_time())
             return await look()
 
+        def taken(data):
+            specs.append(trio.current_time())
+            take_spec(data)
+
         monkeypatch.setattr(follower, "_look", counted)
+        monkeypatch.setattr(host, "_take_spec", taken)
+        read = []
+
+        def used():
+            read.append(trio.current_time())
+            return ()
+
+        secrets = SecretFollower("h1", "", str(tmp_path / "secrets"), used, print)
+        nursery.start_soon(secrets.run, host.connection, Pace())
         with trio.move_on_after(1.5):
             while True:
                 follower.hint(1)
+                await js.connection.publish("reactor.changed.host.h1")
                 await trio.sleep(0.005)
         assert 2 <= len(looks) <= 10
+        assert 2 <= len(specs) <= 10
+        assert 2 <= len(read) <= 10
+        nursery.cancel_scope.cancel()

@@ -11,6 +11,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.follow import ChannelFollower
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host.reporting import EventSender, Reporter
 from reactor.fleet.host_spec import HostSpec
@@ -35,6 +36,7 @@ class FleetHost:
         self.reporter = Reporter(self._js, host, self.summary)
         self.sender = EventSender(self._js, host, host.events) if host.events is not None else None
         self._spec_changed = DebouncedEvent()
+        self._spec_rate = LookRate(host.pace.burst)
         self._epoch = -1
 
     def summary(self) -> Summary:
@@ -43,7 +45,7 @@ class FleetHost:
             each.refresh()
         return Summary(
             host=self.host.identity.id,
-            channels={each.channel: each.report for each in self.followers},
+            channels={each.channel: each.report_now() for each in self.followers},
             engine=self.host.engine.report(),
             reactor=self.host.identity.version,
             time=self.host.clock(),
@@ -83,6 +85,7 @@ class FleetHost:
         pace = self.host.pace
         retry = pace.first_retry
         while True:
+            await self._spec_rate.turn()
             try:
                 entry = await self._js.key_value(HOSTS).last(self.host.identity.id)
             except LinkError:

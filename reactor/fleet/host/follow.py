@@ -9,12 +9,14 @@ from dataclasses import replace
 
 import trio
 
+from reactor.clock import uptime
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.host.fetch import VerifiedRelease, download, read_pin, read_release
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
@@ -36,21 +38,23 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel; ``on_change`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes."""
 
     def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
         self.trigger = DebouncedEvent()
         self.spec = HostSpec(host.identity.id)
-        self.report = ChannelReport(in_force=host.stores[channel].in_force, since=host.clock())
+        self.report = ChannelReport(in_force=host.stores[channel].in_force)
+        self._since = uptime()
         self._js = js
         self._host = host
         self._store = host.stores[channel]
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
+        self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
-        self._looks: deque[float] = deque(maxlen=host.pace.burst)
+        self._rate = LookRate(host.pace.burst)
 
     def hint(self, revision: int) -> None:
         """A hint: the channel has at least this revision now."""
@@ -63,7 +67,7 @@ class ChannelFollower:
         retry = pace.first_retry
         while True:
             longest = min(_LONGEST_LAG, pace.longest_retry)
-            await self._await_turn()
+            await self._rate.turn()
             try:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
@@ -76,13 +80,6 @@ class ChannelFollower:
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
 
-    async def _await_turn(self) -> None:
-        """Limit the rate of reads: otherwise anyone who can send hints could keep the host busy."""
-        burst = self._looks.maxlen or 1
-        if len(self._looks) == burst:
-            await trio.sleep(max(0.0, self._looks[0] + burst - trio.current_time()))
-        self._looks.append(trio.current_time())
-
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
 
@@ -91,9 +88,10 @@ class ChannelFollower:
         entry = await self._js.key_value(CHANNELS).last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
-        if entry.revision < self._seen:
-            return False
-        is_new, self._seen = entry.revision > self._seen, entry.revision
+        if entry.revision < self._seen and entry.time <= self._seen_time:
+            return False  # not a bucket made again, which counts from 1
+        is_new = entry.revision != self._seen
+        self._seen, self._seen_time = entry.revision, entry.time
         about = self.report.about
         try:
             state = ChannelState.from_bytes(entry.value, self.channel)
@@ -197,6 +195,10 @@ class ChannelFollower:
             return
         self._report_run(report.about, report.why)
 
+    def report_now(self) -> ChannelReport:
+        """The report with its time, on the present clock of the host, which may have been set since."""
+        return replace(self.report, since=self._host.clock() - (uptime() - self._since))
+
     def _report_run(self, about: str, why: str) -> None:
         """Report what the run has made of ``about``, which is in force."""
         engine = self._host.engine
@@ -220,7 +222,7 @@ class ChannelFollower:
             old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
         )
         if (new.phase, new.about) != (old.phase, old.about):
-            new = replace(new, since=self._host.clock())
+            self._since = uptime()
         self.report = new
         if new != old:
             self._on_change()

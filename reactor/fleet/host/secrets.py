@@ -16,6 +16,7 @@ from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_HOST, SECRETS
 from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
@@ -62,9 +63,10 @@ class SecretFollower:
             connection.subscribed(f"{CHANGED_HOST}{self._host}", lambda _: self.trigger.set()),
             connection.watched(lambda _: self.trigger.set()),
         ):
-            again = False
+            again, rate = False, LookRate(pace.burst)
             while True:
                 await connection.wait_up()
+                await rate.turn()
                 try:
                     await self._look(JetStream(connection))
                     wait = _AGAIN if again else pace.look

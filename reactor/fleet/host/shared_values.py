@@ -14,6 +14,7 @@ from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_SHARED, SHARED
 from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.stored import last_messages
@@ -26,6 +27,7 @@ SETTLE = 1.0
 LOOK = 600.0
 """About the seconds between two reads without a hint."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.05, 5.0
+_BURST = 10
 _BRIEFLY_READ = 1 << 16
 _MODE = 0o600
 
@@ -117,6 +119,7 @@ class _MirrorFollower:
         self._warned = ""
         self._hinted = 0
         self._trigger = DebouncedEvent()
+        self._rate = LookRate(_BURST)
 
     async def run(self) -> None:
         connection = self._js.connection
@@ -125,6 +128,7 @@ class _MirrorFollower:
             retry = _FIRST_RETRY
             while True:
                 await connection.wait_up()
+                await self._rate.turn()
                 done, settled = await self._look(), trio.current_time() + SETTLE
                 if not done and retry >= _LONGEST_RETRY:
                     self._hinted = 0  # the key of the hint may have been removed since

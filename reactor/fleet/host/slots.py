@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import random
 import secrets
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import trio
 
+from reactor.clock import uptime
 from reactor.fleet.bucket_names import CHANGED_SLOT, SLOTS
 from reactor.fleet.host.leases import Lease, LeaseRenewer
 from reactor.fleet.link.connection import Connection
@@ -43,11 +43,6 @@ _EXPIRY = 1.0
 """Seconds within which a server notices that a lease has ended."""
 
 
-def steady() -> float:
-    """Seconds on a clock that also counts while the machine sleeps, and can not be set."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 class FleetSlots:
     """Implements `reactor.engine.slots.SlotGate` for one host. ``look``: seconds between two reads without a hint."""
 
@@ -57,7 +52,7 @@ class FleetSlots:
         groups: Sequence[str] = (),
         *,
         look: float = 20.0,
-        clock: Callable[[], float] = steady,
+        clock: Callable[[], float] = uptime,
     ) -> None:
         self.renewer = LeaseRenewer()
         self._host = host
