@@ -11,11 +11,11 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from reactor.documents import parse_values
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.hostfs import is_id
 from reactor.manifest.document import Settings
+from reactor.resource.diagnostic import ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,17 +51,17 @@ def provable_paths(program: LoadedManifest, bundle: str, facts: Mapping[str, Any
     if [each for each in program.files if each not in given] != [manifest := os.path.join(bundle, MANIFEST)]:
         raise NotProvableError
     with open(manifest, encoding="utf-8") as file:
-        _require_values(_parsed(file.read(_LARGEST + 1)), facts)
+        _require_values(_parsed(file.read(_LARGEST + 1), manifest), facts)
     return [_plain_path(each, bundle) for each in resources]
 
 
-def _parsed(text: str) -> Any:
-    loader = getattr(yaml, "CSafeLoader", None)
-    if loader is None or len(text) > _LARGEST:
+def _parsed(text: str, file: str) -> dict[str, Any]:
+    """The values of a manifest, with their expressions as they are written."""
+    if len(text) > _LARGEST:
         raise NotProvableError
     try:
-        return yaml.load(text, loader)  # noqa: S506 - it is a safe one
-    except yaml.YAMLError:
+        return parse_values(text, file)
+    except ManifestError:
         raise NotProvableError from None
 
 
