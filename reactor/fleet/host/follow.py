@@ -128,11 +128,14 @@ class ChannelFollower:
         await self._take(chosen, desired, state)
 
     async def _read_release(self, digest: str) -> VerifiedRelease:
-        known = next((each for each in self._known if each.digest == digest), None)
+        known = self._remembered(digest)
         found = await read_release(self._js, self._host, self._store, digest, known)
         if found is not known:
             self._known.appendleft(found)
         return found
+
+    def _remembered(self, digest: str) -> VerifiedRelease | None:
+        return next((each for each in self._known if each.digest == digest), None)
 
     async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> None:
         about = state.release if desired.is_held else chosen.digest
@@ -208,13 +211,13 @@ class ChannelFollower:
         self._update_report(phase, about, why=engine.why_of(about) or why)
 
     def _is_stale(self, digest: str) -> bool:
-        release = next((each.release for each in self._known if each.digest == digest), None)
+        if (known := self._remembered(digest)) is not None:
+            return is_expired(known.release, self._host.clock())
+        kept = self._store.document(digest)
         try:
-            if release is None and (kept := self._store.document(digest)):
-                release = Release.from_bytes(kept[0])
+            return kept is not None and is_expired(Release.from_bytes(kept[0]), self._host.clock())
         except DocumentError:
             return False
-        return release is not None and is_expired(release, self._host.clock())
 
     def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report

@@ -6,11 +6,14 @@ from collections import deque
 
 import trio
 
+BURST = 10
+"""How many reads may follow each other quickly, if nothing else is said."""
+
 
 class LookRate:
     """``burst`` reads may follow each other quickly; over a longer time there is one per second."""
 
-    def __init__(self, burst: int) -> None:
+    def __init__(self, burst: int = BURST) -> None:
         self._looks: deque[float] = deque(maxlen=burst)
 
     async def turn(self) -> None:

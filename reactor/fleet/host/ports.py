@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from reactor.fleet.bundle.incoming import Arrived
+from reactor.fleet.host.look_rate import BURST
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signers import Signer
 from reactor.fleet.rollout.hosts import HostPhase
@@ -46,7 +47,7 @@ class Pace(NamedTuple):
     first_retry: float = 0.05
     longest_retry: float = 60.0
     events: float = 1.0
-    burst: int = 10
+    burst: int = BURST
     answer: float = 5.0
 
 

@@ -27,7 +27,6 @@ SETTLE = 1.0
 LOOK = 600.0
 """About the seconds between two reads without a hint."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.05, 5.0
-_BURST = 10
 _BRIEFLY_READ = 1 << 16
 _MODE = 0o600
 
@@ -119,7 +118,7 @@ class _MirrorFollower:
         self._warned = ""
         self._hinted = 0
         self._trigger = DebouncedEvent()
-        self._rate = LookRate(_BURST)
+        self._rate = LookRate()
 
     async def run(self) -> None:
         connection = self._js.connection
