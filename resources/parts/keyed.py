@@ -104,11 +104,9 @@ SYNTAXES = {
         continues="backslash",
     ),
 }
-SYNTAXES["shell"] = SYNTAXES["keyvalue"]._replace(
-    quoted=re.compile(
-        r"(?!\(.*\)$)[^\"'\\]*[ \t;&|<>()][^\"'\\]*"
-    )  # an array, and text with quotes, is left as it is
-)
+_SHELL_TEXT = re.compile(r"(?!\(.*\)$)[^\"'\\]*[ \t;&|<>()][^\"'\\]*")
+"""Text that a shell would split or run without quotes. An array, and text with quotes of its own, is left as it is."""
+SYNTAXES["shell"] = SYNTAXES["keyvalue"]._replace(quoted=_SHELL_TEXT)
 
 
 class Entry(NamedTuple):

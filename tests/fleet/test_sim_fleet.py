@@ -81,9 +81,8 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         with trio.fail_after(PATIENCE):
             state = await Driver(js, "web", "ann", on_state=show, interval=0.2).run(until_ended=True)
         assert state.phase is Phase.DONE
-        assert (
-            set(WAVES[1:]) <= set(seen) <= set(WAVES)
-        )  # the canary may have converged before the first step
+        # The canary may have converged before the first step.
+        assert set(WAVES[1:]) <= set(seen) <= set(WAVES)
         await all_have(fleet, 1)
 
         # The second fails on every host: its canary is the only one that ever takes it.
