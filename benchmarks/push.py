@@ -1,10 +1,9 @@
 """`reactor push` of a bundle of 1 MB with 100 files to 20 hosts, beside `ansible` copying one file to the same 20.
 
-The hosts are 20 sshds on loopback, where nothing is to do. "new" is a bundle that no host has, "again" is the one in
-force, both within a minute after a push of a new one, so a process stands by; "alone" is "again" where none does, as more
-than a minute later; "new, alone" is for information. Ansible gets as many
-forks, and finds its file in place, too; its other settings are its defaults, so its connections stay for a minute as ours
-do. It is taken from PATH, or from --ansible.
+The hosts are 20 sshds on loopback, where nothing is to do. "new" pushes a bundle that no host has, "again" the one in force. In
+both, a process stands by on the hosts, as within a minute after a push of a new bundle. In "alone" and "new, alone" none does,
+as later. Ansible gets as many forks, and finds its file in place, too; its other settings are its defaults, so its
+connections stay for a minute as ours do. It is taken from PATH, or from --ansible.
 Bar: at most 0.2 times the time of ansible.
 """
 

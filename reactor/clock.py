@@ -1,4 +1,4 @@
-"""Decides whether the clock of the host can be trusted, and has one that nobody can set."""
+"""The clocks of the host: whether its time can be trusted, and the time since its start, which nobody can set."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ async def test_a_change_between_arming_and_listening_is_noticed():
 
 
 async def test_no_change_is_lost_whatever_the_watcher_does_meanwhile():
-    """A change before the wait begins wakes nobody: poll(2) reports it once, to the first question of the wait."""
+    """The wait begins with a poll(2), which takes the report of an earlier change: that change wakes nobody."""
     async with listening(HOST_NAME) as (_, sink):
         for steps in range(300):
             sink.marked.clear()

@@ -19,7 +19,7 @@ def contents(path):
 
 
 def intended(story, ref, before=0):
-    """The checks of ``ref`` after the first ones, without those that late reports of our own writes cause."""
+    """The checks of ``ref``, except the first ``before``, and except those that a late report of our own write caused."""
     return [check for check in story.checks(ref)[before:] if check.causes is not Cause.DRIFT]
 
 

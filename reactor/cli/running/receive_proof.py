@@ -157,7 +157,7 @@ def _locked(state: str) -> Iterator[tuple[BundleStore, StateDirectory]]:
 
 
 def _is_in_force(request: Request, proof: Proof, channel: Channel) -> bool:
-    """Whether the request is for the bundle of the proof, and bundle and facts are in force, so that nothing is to be switched."""
+    """Whether the request names the bundle of the proof, and that bundle and the facts of the request are in force already."""
     return request.digest == proof.digest == channel.current and channel.facts == request.facts
 
 

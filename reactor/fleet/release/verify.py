@@ -32,7 +32,7 @@ def verify(
 
 
 def good_signatures(data: bytes, signatures: bytes, namespace: str) -> tuple[Signature, ...]:
-    """Return the signatures, all of which fit ``data``, whoever made them. Raises SignatureError."""
+    """Return the ``signatures`` if each of them fits ``data``. Does not ask who made them. Raises SignatureError."""
     found = parse_signatures(signatures)
     for signature in found:
         if signature.namespace != namespace:
