@@ -7,7 +7,7 @@ import sqlite3
 import time
 
 from reactor.clock import is_settled
-from reactor.journal import diffs
+from reactor.journal.diffs import DiffTable
 from reactor.journal.schema import has_table
 
 ROW_LIMIT = 100_000
@@ -31,6 +31,10 @@ _DELETE_DIGESTS = """
 DELETE FROM resources WHERE ref IN
 (SELECT ref FROM resources WHERE NOT in_force(ref) ORDER BY applied DESC LIMIT -1 OFFSET ?)
 """
+
+# The ids have no gaps. SQLite looks up one minimum or maximum in a query, and reads the whole file for two.
+_COUNT = "SELECT coalesce((SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1, 0)"
+
 _DELETE_OLDEST = "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)"
 _DELETE_OLD = """
 DELETE FROM events
@@ -45,7 +49,7 @@ WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY 
 """
 
 
-def prune(connection: sqlite3.Connection, in_force: int) -> None:
+def prune(connection: sqlite3.Connection, in_force: int, diffs: DiffTable) -> None:
     """Delete the oldest events beyond the limits, in portions, so that no batch takes long.
 
     ``in_force`` is the number of resources in the manifest; the SQL function of this name knows their refs.
@@ -62,7 +66,7 @@ def prune(connection: sqlite3.Connection, in_force: int) -> None:
     _prune_digests(connection, horizon, in_force)
     execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
     execute(_DELETE_GENERATIONS)
-    diffs.prune_diffs(connection)
+    diffs.prune()
     execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
 
@@ -71,9 +75,9 @@ def _prune_events(connection: sqlite3.Connection, horizon: float) -> None:
     oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
     if oldest and oldest[0] < horizon:
         execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
-    (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
-    if (surplus or 0) > 0 or _bytes(connection) > BYTE_LIMIT:
-        execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
+    surplus = execute(_COUNT).fetchone()[0] - ROW_LIMIT
+    if surplus > 0 or _bytes(connection) > BYTE_LIMIT:
+        execute(_DELETE_OLDEST, (max(surplus, _PRUNED_AT_ONCE),))
 
 
 def _prune_digests(connection: sqlite3.Connection, horizon: float, in_force: int) -> None:

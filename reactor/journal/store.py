@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from reactor.journal import diffs, retention
+from reactor.journal import retention
+from reactor.journal.diffs import DiffTable
 from reactor.journal.records import is_failing
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
@@ -64,7 +65,7 @@ class Store:
         self._busy = threading.Lock()
         self._synchronous = "NORMAL"
         self._unpruned = retention.PRUNE_EVERY
-        self._unpruned_diffs = 0
+        self._diffs = DiffTable(self._connection)
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
         self.in_force: Collection[str] = frozenset()
         """The refs of the manifest; their digests are never deleted."""
@@ -130,12 +131,13 @@ class Store:
         try:
             self._insert(batch)
             self._unpruned += len(batch.rows)
-            is_due = self._unpruned >= retention.PRUNE_EVERY or self._unpruned_diffs >= diffs.PRUNE_EVERY
+            is_due = self._unpruned >= retention.PRUNE_EVERY or self._diffs.is_due
             if is_due and not durable:
-                self._unpruned = self._unpruned_diffs = 0
-                retention.prune(connection, len(self.in_force))
+                self._unpruned = 0
+                retention.prune(connection, len(self.in_force), self._diffs)
             connection.execute("COMMIT")
         except BaseException:
+            self._diffs.forget_size()
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
@@ -179,7 +181,7 @@ class Store:
             [(number, *row[:6]) for number, row in rows],
         )
         found = ((number, row.diffs) for number, row in rows if row.diffs is not None)
-        self._unpruned_diffs += diffs.write_diffs(self._connection, found)
+        self._diffs.write(found)
 
     def _insert_names(self, batch: Batch) -> None:
         """Replace the aliases and members with those of the newest manifest."""

@@ -109,8 +109,9 @@ def test_the_oldest_diffs_go_first_and_those_of_events_that_are_gone():
         connection.executemany("INSERT INTO events VALUES (?)", [(number,) for number in range(2, 6)])
         mebibyte = 1 << 20
         third = "x" * (kept_diffs.BYTE_LIMIT // 3 + mebibyte)
-        assert kept_diffs.write_diffs(connection, ((n, third) for n in range(1, 6))) == 5 * len(third)
-        kept_diffs.prune_diffs(connection)
+        table = kept_diffs.DiffTable(connection)
+        table.write((n, third) for n in range(1, 6))
+        table.prune()
         assert connection.execute("SELECT event FROM diffs").fetchall() == [(4,), (5,)]
 
 

@@ -458,7 +458,7 @@ def test_what_is_within_the_limits_is_never_deleted(directory):
         trio.run(journal.intend, "file#/a", ["exec#x"])
     with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
         connection.create_function("in_force", 1, lambda _: False)
-        retention.prune(connection, 0)
+        retention.prune(connection, 0, diffs.DiffTable(connection))
     assert kept_refs(directory) == ["file#/a", "file#/b", "file#/c"]
     with history_of(directory) as history:
         assert history.pending_refreshes() == {"exec#x"}
@@ -470,8 +470,8 @@ def test_what_is_within_the_limits_is_never_deleted(directory):
 def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_while_a_change_waits(
     directory, monkeypatch
 ):
-    pruned = []
-    monkeypatch.setattr(retention, "prune", lambda *_: pruned.append(True))
+    pruned, prune = [], retention.prune
+    monkeypatch.setattr(retention, "prune", lambda *given: pruned.append(prune(*given)))
     monkeypatch.setattr(diffs, "PRUNE_EVERY", 500)
 
     def prunes_after(rows, *, durable=False, **more):
@@ -485,9 +485,49 @@ def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_
         assert not prunes_after(retention.PRUNE_EVERY - 1)
         assert not prunes_after(1, durable=True)
         assert prunes_after(1)
+        assert prunes_after(1, diffs=("x",)), "with the first diffs of a run"
         assert not prunes_after(1, diffs=("x" * 480,))
         assert prunes_after(1, diffs=("x" * 100,))
         assert not prunes_after(1)
+
+
+def test_a_look_at_the_limits_costs_what_goes_and_not_what_is_kept(directory):
+    def steps_of_a_look():
+        """Instructions of SQLite's virtual machine."""
+        rows = [records.row(changed(diffs=("x",)), 1)] * retention.PRUNE_EVERY
+        store.write(Batch(rows=rows), durable=False)
+        counted = []
+        store._connection.set_progress_handler(lambda: counted.append(1) and None, 1)
+        retention.prune(store._connection, 0, store._diffs)
+        store._connection.set_progress_handler(None, 1)
+        return len(counted)
+
+    store, _, _ = open_store(str(directory))
+    with closing(store):
+        few = steps_of_a_look()
+        for _ in range(10):
+            store.write(Batch(rows=[records.row(changed(diffs=("x",)), 1)] * 900), durable=False)
+        assert steps_of_a_look() < few + 100
+
+
+def test_diffs_of_a_write_that_was_undone_do_not_count(directory, monkeypatch):
+    def fill_the_disk(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(retention, "PRUNE_EVERY", 1)
+    monkeypatch.setattr(diffs, "BYTE_LIMIT", 5000)
+    batch = Batch(rows=[records.row(changed(diffs=("x" * 900,)), 1)])
+    store, _, _ = open_store(str(directory))
+    with closing(store):
+        store.write(batch, durable=False)
+        with monkeypatch.context() as disk:
+            disk.setattr(retention, "prune", fill_the_disk)
+            for _ in range(10):
+                with pytest.raises(sqlite3.OperationalError):
+                    store.write(batch, durable=False)
+        for _ in range(3):
+            store.write(batch, durable=False)
+        assert store._connection.execute("SELECT count(*) FROM diffs").fetchone() == (4,)
 
 
 def test_a_follower_gets_each_event_once_while_the_file_stays(directory, monkeypatch):
