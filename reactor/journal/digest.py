@@ -69,13 +69,16 @@ class Digests:
 
         A file that the resource reads counts with its size and time, not with its content, which may be large.
         """
-        found, digest = self._found.pop(resource.ref, (None, 0))  # a digest is usually needed only once
+        found, digest = self._found.get(resource.ref, (None, 0))
         stamps = [*map(_stamp, resource.source_files())]
-        if not self._found:
-            self._found = {}  # emptied, it would still take the memory of all that it held
         if found is resource and not stamps:
             return digest
         return _digest(b"\n".join([_properties(resource), *stamps]))
+
+    def forget(self, ref: str) -> None:
+        """Forget the digest of ``ref``: a digest is rarely needed once the state that it stands for is applied."""
+        if self._found.pop(ref, None) and not self._found:
+            self._found = {}  # emptied, it would still take the memory of all that it held
 
 
 def _properties(resource: Resource) -> bytes:

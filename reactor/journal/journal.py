@@ -137,6 +137,7 @@ class Journal:
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._writer.wake()
         digest = self._desired.of_desired(resource)
+        self._desired.forget(ref)
         if self._digest_of(ref) != digest:
             self._digests[ref] = digest
             self._write_buffer.set_applied(ref, text_of(digest), time.time())
