@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from reactor.journal import retention
 from reactor.journal.diffs import DiffTable
-from reactor.journal.records import is_failing
+from reactor.journal.records import is_failing, loss, row
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import (
@@ -130,7 +130,7 @@ class Store:
         connection.execute("BEGIN IMMEDIATE")
         try:
             self._insert(batch)
-            self._unpruned += len(batch.rows)
+            self._unpruned += len(batch.events)
             is_due = self._unpruned >= retention.PRUNE_EVERY or self._diffs.is_due
             if is_due and not durable:
                 self._unpruned = 0
@@ -174,13 +174,16 @@ class Store:
     def _insert_events(self, batch: Batch) -> None:
         """Insert with our own ids, counting up as SQLite does, because their diffs need the same ids."""
         (newest,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-        rows = list(enumerate(batch.rows, newest + 1))
+        made = [row(event, generation) for event, generation in batch.events]
+        if batch.dropped:
+            made.append(loss(batch.dropped, time.time()))
+        rows = list(enumerate(made, newest + 1))
         insert(
             self._connection,
             "INSERT INTO events (id, time, event, ref, result, generation, record)",
-            [(number, *row[:6]) for number, row in rows],
+            [(number, *each[:6]) for number, each in rows],
         )
-        found = ((number, row.diffs) for number, row in rows if row.diffs is not None)
+        found = ((number, each.diffs) for number, each in rows if each.diffs is not None)
         self._diffs.write(found)
 
     def _insert_names(self, batch: Batch) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reactor.engine.events import Event
 from reactor.journal.diffs import WAITING_LIMIT, size_of, with_short_diffs
-from reactor.journal.records import Row, lean, loss, row
+from reactor.journal.records import lean
 from reactor.journal.refresh_log import Pair
 from reactor.journal.undo_records import UndoRecord
 
@@ -27,10 +27,15 @@ class Generation(NamedTuple):
     digest: str
 
 
+Recorded = tuple[Event, int | None]
+"""An event and the number of its generation."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Batch:
     """One transaction.
 
+    ``events`` has each event with the number of its generation, and ``dropped`` is how many older ones were dropped.
     ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and
     ``originals`` a ref to its undo record; None deletes the row. ``aliases`` maps every alias to its ref, and
     ``members`` has the refs of the newest generation; None leaves the table unchanged.
@@ -40,12 +45,13 @@ class Batch:
     originals: dict[str, UndoRecord | None] = field(default_factory=dict)
     resources: dict[str, tuple[str, float] | None] = field(default_factory=dict)
     generations: list[Generation] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    events: deque[Recorded] = field(default_factory=deque)
+    dropped: int = 0
     aliases: dict[str, str] | None = None
     members: Collection[str] | None = None
 
     def __bool__(self) -> bool:
-        rows_of_tables = self.refreshes or self.originals or self.resources or self.generations or self.rows
+        rows_of_tables = self.refreshes or self.originals or self.resources or self.generations or self.events
         return bool(rows_of_tables) or self.aliases is not None
 
 
@@ -53,41 +59,27 @@ class WriteBuffer:
     """Collects the next batch. Only the event loop uses it; a batch belongs to the caller that took it."""
 
     def __init__(self) -> None:
-        self._events: deque[tuple[Event, int | None]] = deque()
-        self._dropped = 0
         self._batch = Batch()
         self._diffs_waiting = 0
-        self._diffs_in_rows = 0
 
     @property
     def events(self) -> int:
-        """The number of events that are not converted to rows yet."""
-        return len(self._events)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows that wait to be written."""
-        return len(self._batch.rows)
+        """The number of events that wait to be written."""
+        return len(self._batch.events)
 
     def add_event(self, event: Event, generation: int | None) -> None:
         """Add the event; drop the oldest one if the buffer is full."""
-        if len(self._events) >= EVENT_LIMIT:
-            dropped, _ = self._events.popleft()
+        batch = self._batch
+        if len(batch.events) >= EVENT_LIMIT:
+            dropped, _ = batch.events.popleft()
             self._diffs_waiting -= size_of(dropped)
-            self._dropped += 1
+            batch.dropped += 1
         event = with_short_diffs(event)
         size = size_of(event)
         if self._diffs_waiting + size > WAITING_LIMIT:
             event, size = lean(event), 0
         self._diffs_waiting += size
-        self._events.append((event, generation))
-
-    def make_rows(self, count: int) -> None:
-        """Convert the oldest ``count`` events to rows."""
-        for _ in range(min(count, len(self._events))):
-            event, generation = self._events.popleft()
-            self._diffs_in_rows += size_of(event)
-            self._batch.rows.append(row(event, generation))
+        batch.events.append((event, generation))
 
     def set_pending(self, pair: Pair, since: float | None, made: float | None = None) -> None:
         """Set the time since which a refresh is pending; None if it is not. ``made`` is when it was made last."""
@@ -137,13 +129,9 @@ class WriteBuffer:
         return batch
 
     def take(self) -> Batch:
-        """Everything except the events that are not rows yet."""
-        if self._dropped:
-            self._batch.rows.append(loss(self._dropped, time.time()))
-            self._dropped = 0
+        """Everything."""
         batch, self._batch = self._batch, Batch()
-        self._diffs_waiting -= self._diffs_in_rows
-        self._diffs_in_rows = 0
+        self._diffs_waiting = 0
         return batch
 
     def give_back(self, batch: Batch) -> None:
@@ -152,15 +140,14 @@ class WriteBuffer:
         for pair, (since, made) in newer.refreshes.items():
             _, made_before = batch.refreshes.get(pair, (None, None))
             newer.refreshes[pair] = (since, made or made_before)
-        given_back = sum(len(each.diffs) for each in batch.rows if each.diffs)
-        self._diffs_waiting += given_back
-        self._diffs_in_rows += given_back
+        self._diffs_waiting += sum(size_of(event) for event, _ in batch.events)
         self._batch = Batch(
             batch.refreshes | newer.refreshes,
             batch.originals | newer.originals,
             batch.resources | newer.resources,
             batch.generations + newer.generations,
-            batch.rows + newer.rows,
+            batch.events + newer.events,
+            batch.dropped + newer.dropped,
             batch.aliases if newer.aliases is None else newer.aliases,
             batch.members if newer.members is None else newer.members,
         )

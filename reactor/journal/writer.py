@@ -22,9 +22,6 @@ PLENTY = 500
 RETRY_INTERVAL = 5.0
 """Seconds between two attempts to write to a failing disk."""
 
-_SLICE = 32
-"""Events converted to rows before other tasks run."""
-
 
 class JournalWriter:
     """Writes what ``write_buffer`` collects. Used by the event loop only.
@@ -75,17 +72,11 @@ class JournalWriter:
 
     async def catch_up(self) -> None:
         """Write all waiting events."""
-        while self._write_buffer.events and self._write_buffer.rows < PLENTY:
-            self._write_buffer.make_rows(_SLICE)
-            await trio.lowlevel.checkpoint()
         async with self._writing:
             await self._write(self._write_buffer.take())
-        if self._write_buffer.events:
-            self.wake()
 
     def close(self) -> None:
         """Write all waiting events and close the file. Call it after the event loop has ended."""
-        self._write_buffer.make_rows(self._write_buffer.events)
         batch = self._write_buffer.take()
         if batch and self._settle(batch, self._attempt(batch, durable=False)):
             batch = self._write_buffer.take()

@@ -4,6 +4,7 @@ import json
 import math
 import sqlite3
 import time
+from collections import deque
 from contextlib import closing
 
 import pytest
@@ -476,7 +477,7 @@ def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_
 
     def prunes_after(rows, *, durable=False, **more):
         before = len(pruned)
-        store.write(Batch(rows=[records.row(changed(**more), 1)] * rows), durable=durable)
+        store.write(Batch(events=deque([(changed(**more), 1)] * rows)), durable=durable)
         return len(pruned) > before
 
     store, _, _ = open_store(str(directory))
@@ -491,22 +492,34 @@ def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_
         assert not prunes_after(1)
 
 
+def test_what_was_dropped_while_the_disk_was_slow_is_counted_in_the_history(directory, monkeypatch):
+    monkeypatch.setattr("reactor.journal.write_buffer.EVENT_LIMIT", 2)
+    with journal_in(directory) as journal:
+        for name in "abcd":
+            journal.record(changed(f"file#/{name}"))
+    *kept, lost = entries(directory)
+    assert [entry.ref for entry in kept] == ["file#/c", "file#/d"]
+    assert (lost.event, lost.record["count"]) == ("recordslost", 2)
+
+
 def test_a_look_at_the_limits_costs_what_goes_and_not_what_is_kept(directory):
     def steps_of_a_look():
         """Instructions of SQLite's virtual machine."""
-        rows = [records.row(changed(diffs=("x",)), 1)] * retention.PRUNE_EVERY
-        store.write(Batch(rows=rows), durable=False)
+        store.write(shown(retention.PRUNE_EVERY), durable=False)
         counted = []
         store._connection.set_progress_handler(lambda: counted.append(1) and None, 1)
         retention.prune(store._connection, 0, store._diffs)
         store._connection.set_progress_handler(None, 1)
         return len(counted)
 
+    def shown(count):
+        return Batch(events=deque([(changed(diffs=("x",)), 1)] * count))
+
     store, _, _ = open_store(str(directory))
     with closing(store):
         few = steps_of_a_look()
         for _ in range(10):
-            store.write(Batch(rows=[records.row(changed(diffs=("x",)), 1)] * 900), durable=False)
+            store.write(shown(900), durable=False)
         assert steps_of_a_look() < few + 100
 
 
@@ -516,7 +529,7 @@ def test_diffs_of_a_write_that_was_undone_do_not_count(directory, monkeypatch):
 
     monkeypatch.setattr(retention, "PRUNE_EVERY", 1)
     monkeypatch.setattr(diffs, "BYTE_LIMIT", 5000)
-    batch = Batch(rows=[records.row(changed(diffs=("x" * 900,)), 1)])
+    batch = Batch(events=deque([(changed(diffs=("x" * 900,)), 1)]))
     store, _, _ = open_store(str(directory))
     with closing(store):
         store.write(batch, durable=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from journal_worlds import changed
 
 from reactor.journal.undo_records import UndoRecord
@@ -75,7 +73,7 @@ def test_generations_that_could_not_be_written_come_before_later_ones():
 def waiting(write_buffer, event):
     """The diffs of the event, as they wait in the buffer."""
     write_buffer.add_event(event, 1)
-    return write_buffer._events[-1][0].diffs
+    return write_buffer._batch.events[-1][0].diffs
 
 
 def test_diffs_wait_up_to_their_limit_and_get_room_again_once_they_are_written(monkeypatch):
@@ -85,8 +83,6 @@ def test_diffs_wait_up_to_their_limit_and_get_room_again_once_they_are_written(m
     assert waiting(write_buffer, sixty) == ()
     assert waiting(write_buffer, changed(diffs=("y" * 40,))) == ("y" * 40,)
     assert waiting(write_buffer, changed(diffs=("y",))) == ()
-    write_buffer.make_rows(10)
-    assert waiting(write_buffer, sixty) == (), "rows that are not written wait, too"
     batch = write_buffer.take()
     assert waiting(write_buffer, sixty) == sixty.diffs
     write_buffer.give_back(batch)
@@ -100,10 +96,9 @@ def test_a_full_buffer_drops_the_oldest_with_its_diffs_and_counts_it(monkeypatch
     for name in "abcd":
         assert waiting(write_buffer, changed(f"file#/{name}", diffs=(name * 50,))) == (name * 50,)
     assert write_buffer.events == 2
-    write_buffer.make_rows(10)
-    rows = write_buffer.take().rows
-    assert [row.ref for row in rows] == ["file#/c", "file#/d", None]
-    assert json.loads(rows[-1].record)["count"] == 2
+    batch = write_buffer.take()
+    assert [event.ref for event, _ in batch.events] == ["file#/c", "file#/d"]
+    assert batch.dropped == 2
     assert not write_buffer.take()
 
 
