@@ -20,6 +20,7 @@ from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
 from reactor.hostfs.private import private_copy
+from reactor.hostfs.rename_if_free import rename_if_free
 from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import lock_temporary, temporary_name
@@ -128,20 +129,22 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
             device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
             _require_unchanged(path, directory, base, before)
-        with PreviousContent(
-            path, f"file#{path}", directory, base, device, short=short, is_in_memory=not is_on_disk
-        ) as former:
-            replaced = (
-                await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
+        if is_on_disk or short is not None or not temporary.take_free_name():
+            former = PreviousContent(
+                path, f"file#{path}", directory, base, device, short=short, is_in_memory=not is_on_disk
             )
-            if not (replaced or is_on_disk):
-                return False
-            await former.keep()
-        if not replaced:
-            await _overwrite(path, directory, base, temporary.fd, attributes, extended=extended)
+            with former:
+                replaced = (
+                    await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
+                )
+                if not (replaced or is_on_disk):
+                    return False
+                await former.keep()
+            if not replaced:
+                await _overwrite(path, directory, base, temporary.fd, attributes, extended=extended)
         is_failing = False
     finally:
-        if temporary.fd != -1:
+        if temporary.fd != -1 or temporary.name:
             await changing_to_the_end(temporary.close, is_failing)
     if is_on_disk:
         await flush_directory(directory, device)
@@ -240,8 +243,7 @@ class _TemporaryFile:
 
     def close(self, is_failing: bool) -> None:
         """Close the file, and remove it unless it has replaced the target."""
-        fd, self.fd = self.fd, -1
-        os.close(fd)
+        self._close_descriptor()
         if self.name:
             try:
                 self._remove(self.name)
@@ -275,20 +277,37 @@ class _TemporaryFile:
         self.close(is_failing=False)
         return True
 
+    def take_free_name(self) -> bool:
+        """Rename it to the target if nothing is there, and close it before.
+
+        False if something is there, or if the file system can't rename like that.
+        """
+        self._close_descriptor()
+        if not rename_if_free(self.name, self._base, self._directory):
+            return False
+        self._is_renamed()
+        return True
+
     def replace_in_memory(self) -> bool:
         """As `replace_target`, but closes it first: so its last event is that of the rename (see `OwnRenames`).
 
         Also False if another process took it for stale in between, as it was not locked.
         """
-        os.close(self.fd)
-        self.fd = -1
-        name = self.name
+        self._close_descriptor()
         try:
-            os.rename(name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+            os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         except OSError as error:
-            self._remove(name)
             if error.errno not in (errno.EBUSY, errno.EXDEV, errno.ENOENT):
                 raise
             return False
-        own_renames.renamed(self._path, name)
+        self._is_renamed()
         return True
+
+    def _is_renamed(self) -> None:
+        own_renames.renamed(self._path, self.name)
+        self.name = ""
+
+    def _close_descriptor(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd != -1:
+            os.close(fd)

@@ -9,6 +9,7 @@ import pytest
 from file_worlds import converge, look, make, mode_of
 
 from reactor.hostfs import backups, safe_open
+from reactor.hostfs.rename_if_free import rename_if_free
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
 from reactor.resource.output import output_sink
@@ -154,6 +155,32 @@ async def test_a_file_that_gets_a_second_name_after_the_check_is_neither_kept_no
         assert box.kept == []
         assert said == [f"no backup of {path}: it had another name"]
         assert "secret" not in (await diff()).replace(name, "")
+
+
+async def test_a_file_that_appears_after_the_check_found_none_is_kept(box):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        path = Path(name, "f")
+        file = make(path, content="new\n")
+        (action,) = await look(file)
+        path.write_text("of another program")
+        await action.run()
+        assert path.read_text() == "new\n"
+        assert [content for _, _, content, _ in box.kept] == ["of another program"]
+        assert os.listdir(name) == ["f"]
+
+
+def test_a_rename_to_a_free_name_replaces_nothing():
+    """Also a symlink that leads nowhere stays."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        directory = os.open(name, os.O_PATH)
+        Path(name, "new").write_text("new")
+        Path(name, "dangling").symlink_to("nowhere")
+        for taken in (".", "dangling"):
+            assert not rename_if_free("new", taken, directory)
+        assert not rename_if_free("missing", "free", directory)
+        assert rename_if_free("new", "free", directory)
+        assert sorted(os.listdir(name)) == ["dangling", "free"]
+        os.close(directory)
 
 
 async def test_what_must_be_overwritten_in_place_is_kept_before(box, old, monkeypatch):
