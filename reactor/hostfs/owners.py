@@ -7,9 +7,9 @@ import os
 import pwd
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 
 import trio
 
@@ -60,11 +60,11 @@ def names_of(uid: int, gid: int) -> tuple[str, str]:
     return owner, group
 
 
-def accounts_of(owner: str | None, group: str | None) -> Iterator[str]:
+@lru_cache(maxsize=64)
+def accounts_of(owner: str | None, group: str | None) -> tuple[str, ...]:
     """The accounts that ``owner`` and ``group`` depend on, as refs (``user#ada``). Root is omitted."""
-    for kind, name in (("user", owner), ("group", group)):
-        if name not in (None, "root", "0"):
-            yield f"{kind}#{name}"
+    named = (("user", owner), ("group", group))
+    return tuple(f"{kind}#{name}" for kind, name in named if name not in (None, "root", "0"))
 
 
 class Accounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import stat
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
@@ -232,7 +232,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         Depends on: The parent directory, the source, the target of a link, the owners, and the files that the
         validator runs and reads.
         """
-        dependencies = tuple(self._dependencies())
+        dependencies = self._dependencies()
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=dependencies)
         purges = self.name if self.recurse else None  # so that `declared` names what others manage in it
@@ -265,20 +265,20 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return sorted(self.rendered.inputs)
         return () if self.source is None or is_url(self.source) else (self.source,)
 
-    def _dependencies(self) -> Iterator[str]:
+    def _dependencies(self) -> tuple[str, ...]:
         """The parent directory, the source or target, the owners, and the files that the validator runs and reads."""
-        if self.name != "/":
-            yield self.name.rpartition("/")[0] or "/"
-        yield from self.source_files()
+        needed = [] if self.name == "/" else [self.name.rpartition("/")[0] or "/"]
+        needed += self.source_files()
         if self.target is not None:
-            yield os.path.normpath(os.path.join(os.path.dirname(self.name), self.target))
-        yield from accounts_of(self.owner, self.group)
+            needed.append(os.path.normpath(os.path.join(os.path.dirname(self.name), self.target)))
+        needed += accounts_of(self.owner, self.group)
         if self.acl is not None:
             from reactor.resources.file.extended import accounts_in  # noqa: PLC0415 - few files have an ACL
 
-            yield from accounts_in(self.acl)
+            needed += accounts_in(self.acl)
         if self.validate_with is not None:
-            yield from paths_in(self.validate_with)
+            needed += paths_in(self.validate_with)
+        return tuple(needed)
 
     def claims(self) -> Iterable[Claim]:
         """The path, with all its managed properties."""
