@@ -91,9 +91,8 @@ def finished(builder: GraphBuilder) -> Graph:
         for first, below in zip(refs, builder.successors, strict=True)
         for second, edge in below.items()
     ]
-    return Graph(
-        by_ref, edges, claimed=Claimed.of(builder.claims, refs, builder.real_paths, builder.declined)
-    )
+    claimed = Claimed.of(builder.claims, refs, builder.real_paths, builder.shared_names, builder.declined)
+    return Graph(by_ref, edges, claimed=claimed)
 
 
 _REASON = "what was done last is undone first"

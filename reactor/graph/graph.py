@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.composite import Composite
-from reactor.resource.gc_control import free_set
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
@@ -48,15 +47,14 @@ class Claimed:
         claims: Collection[PlacedClaim],
         refs: Sequence[str],
         real_paths: RealPaths,
+        shared_names: set[str],
         unknown: Iterable[int] = (),
     ) -> Claimed:
-        """The index of ``claims``. ``refs`` are those of the vertices, ``unknown`` the vertices whose claims are not there."""
+        """The index of ``claims``. ``refs`` are those of the vertices, ``unknown`` the vertices whose claims are not there.
+
+        ``shared_names`` are the last components that several of the paths have.
+        """
         claimed = cls(unknown=frozenset(map(refs.__getitem__, unknown)))
-        once, repeated = set[str](), set[str]()
-        for claim in claims:
-            if claim.space in FILE_SPACES:
-                name = claim.key.rpartition("/")[2]
-                (repeated if name in once else once).add(name)
         parents = set[str]()
         for claim in claims:
             ref = refs[claim.vertex]
@@ -65,7 +63,7 @@ class Claimed:
             elif claim.space in FILE_SPACES:
                 parent, _, name = claim.key.rpartition("/")
                 parents.add(parent)
-                if name in repeated:
+                if name in shared_names:
                     claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
                     claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
                 if claim.is_attributes_only:
@@ -73,7 +71,6 @@ class Claimed:
         for parent in parents:
             if (found := real_paths.directory_id(parent)) is not None:
                 claimed.names_of(parent, found)
-        free_set(once)
         return claimed
 
     def names_of(self, directory: str, found: DirectoryId) -> Collection[str]:

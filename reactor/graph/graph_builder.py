@@ -14,9 +14,9 @@ from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
-from reactor.resource.gc_control import free
+from reactor.resource.gc_control import free, free_set
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import PATHS, Claim, PlacedClaim, Relations
+from reactor.resource.relations import FILE_SPACES, PATHS, Claim, PlacedClaim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Returns where the manifest declares a property of the resource with that number."""
@@ -112,6 +112,17 @@ class GraphBuilder:
             for vertex in self.managed
             for number, claim in enumerate(self.resources[vertex].claims())
         ]
+
+    @cached_property
+    def shared_names(self) -> set[str]:
+        """The last components that the paths of several claims have. Only paths with one of these can be one file."""
+        once, repeated = set[str](), set[str]()
+        for claim in self.claims:
+            if claim.space in FILE_SPACES:
+                name = claim.key.rpartition("/")[2]
+                (repeated if name in once else once).add(name)
+        free_set(once)
+        return repeated
 
     def whole(self, claim: PlacedClaim) -> Claim:
         """``claim`` with what it desires."""

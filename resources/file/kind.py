@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from reactor.resources.file.reconciler import Reconciler
     from reactor.resources.file.template import TemplateContent
 
+_CLAIMED_IF_GIVEN = ("setgid", "sticky", "acl", "xattrs", "capabilities")
+
 
 class File(Resource[FileState], kind="file", providers=("posix",)):
     """Manage one file, directory or symlink: existence, content, owner, group and mode.
@@ -290,12 +292,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             )
         elif self.ensure != "absent":
             desired.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
-            special = {"setgid": self.setgid, "sticky": self.sticky}
-            desired.update({name: value for name, value in special.items() if value is not None})
             if self.recurse:
                 desired.update(recurse=True, file_mode=self.file_mode)
-            more = {"acl": self.acl, "xattrs": self.xattrs, "capabilities": self.capabilities}
-            desired.update({name: value for name, value in more.items() if value is not None})
+            for name in _CLAIMED_IF_GIVEN:
+                if (value := getattr(self, name)) is not None:
+                    desired[name] = value
             if self.content is not None:
                 desired["content"] = self.content
             elif self.source is not None:

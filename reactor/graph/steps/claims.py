@@ -26,7 +26,10 @@ def report_contradictions(builder: GraphBuilder) -> None:
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """Compares each claim with the first one of the same thing, whatever its path."""
     firsts: dict[tuple[str, object], PlacedClaim] = {}
+    shared_names = builder.shared_names
     for claim in builder.claims:
+        if claim.space in FILE_SPACES and claim.key.rpartition("/")[2] not in shared_names:
+            continue
         earlier = firsts.setdefault((claim.space, _thing(builder, claim)), claim)
         first, vertex = earlier.vertex, claim.vertex
         if first != vertex and (attributes := builder.whole(claim).disagreement(builder.whole(earlier))):
