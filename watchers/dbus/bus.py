@@ -11,6 +11,7 @@ from typing import Any
 
 import trio
 
+from reactor.watchers.dbus.calls import call_frame
 from reactor.watchers.dbus.matches import DAEMON, Match, Router, Subscription
 from reactor.watchers.dbus.transport import CallError, LibraryName, NoBusError, library, open_stream
 from reactor.watchers.dbus.wire import Message, frame_length
@@ -239,7 +240,7 @@ class Bus:
         if not self.is_connected:
             raise NoBusError(f"there is no connection to the bus at {self._address}")
         serial = next(self._serials)
-        self._unsent += self._library.call(serial, target, signature, body, wants_reply=wants_reply)
+        self._unsent += call_frame(serial, target, signature, body, wants_reply=wants_reply)
         return serial
 
     def flush(self) -> None:
