@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, cast
@@ -35,7 +36,8 @@ FILES_SETTLE = 0.01
 _OWNER_CHANGED = Match(
     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", SYSTEMD
 )
-_MANAGER_SIGNALS = [manager_signal(member) for member in ("JobRemoved", "UnitFilesChanged", "Reloading")]
+_MANAGER_SIGNALS = [manager_signal(member) for member in ("UnitFilesChanged", "Reloading")]
+_JOB_ENDED = manager_signal("JobRemoved")
 
 
 # Not UnitNew: a query of a unit that does not run loads and unloads it, which sends the next UnitNew.
@@ -145,7 +147,7 @@ class UnitListener:
 
     async def _follow(self, bus: Bus, lost: str) -> None:
         """Listen as long as the connection lasts. ``lost`` is why there was no connection before, or empty."""
-        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as messages:
+        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as messages, self._marking_jobs(bus):
             with trio.move_on_after(ANSWER_TIMEOUT) as timeout:
                 await subscribe(bus)
             if timeout.cancelled_caught:
@@ -160,6 +162,15 @@ class UnitListener:
                 self._sink.mark_all(lost)
             async for message in messages:
                 await self._on_signal(bus, message)
+
+    @asynccontextmanager
+    async def _marking_jobs(self, bus: Bus) -> AsyncIterator[None]:
+        """Within the block, mark the units whose jobs end. There are so many jobs that no task is woken for them."""
+        subscription = await bus.subscribe(_JOB_ENDED, self._on_job)
+        try:
+            yield
+        finally:
+            subscription.close()
 
     async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
         """Subscribe to the signals of ``units`` at their present paths; mark units whose load state has changed."""
@@ -194,10 +205,13 @@ class UnitListener:
         if unit in self._units:
             self._mark((unit,))
 
+    def _on_job(self, message: Message) -> None:
+        match message.body:
+            case [_, _, str(name), _]:
+                self._on_unit(name, message)
+
     async def _on_signal(self, bus: Bus, message: Message) -> None:
         match message.member, message.body:
-            case "JobRemoved", [_, _, str(name), _] if name in self._units:
-                self._mark((name,))
             case "UnitFilesChanged", _:
                 self._find_files()
             case "Reloading", [False]:  # a reload starts and stops nothing

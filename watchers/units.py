@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from weakref import WeakKeyDictionary
 
 from reactor.watchers.dbus import Bus, CallError, Match, Scope
@@ -38,6 +38,7 @@ def is_unit_name(text: str) -> bool:
     return suffix in UNIT_TYPES and len(text) <= _LONGEST_NAME and _NAME.fullmatch(stem) is not None
 
 
+@lru_cache(maxsize=4096)
 def object_path(unit: str) -> str:
     """The path of a unit on the bus.
 

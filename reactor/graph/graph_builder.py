@@ -14,7 +14,7 @@ from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
-from reactor.resource.gc_control import free, free_set
+from reactor.resource.gc_control import free, free_dict, free_set
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, PATHS, Claim, PlacedClaim, Relations
 
@@ -137,8 +137,7 @@ class GraphBuilder:
         """Free what is long, piece by piece; the graph is built. See `reactor.resource.gc_control.free`."""
         for items in (self.successors, self.claims):
             free(items)
-        while self._relations:
-            self._relations.popitem()
+        free_dict(self._relations)
 
     def is_valid(self, vertex: int) -> bool:
         """Whether ``vertex`` is a valid resource. A placeholder has only a name and references."""

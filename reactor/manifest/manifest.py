@@ -105,7 +105,9 @@ def read_manifests(
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)
-        return _manifest(resource_table, [reading.read(file) for file in files]), resource_table.problems
+        parts = [reading.read(file) for file in files]
+        resource_table.free()
+        return _manifest(resource_table, parts), resource_table.problems
 
 
 def read_tree(

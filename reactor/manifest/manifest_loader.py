@@ -23,7 +23,7 @@ from reactor.manifest.evaluation import Outcomes
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds
-from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.nodes import Mapping, Sequence, items_of_long_nodes
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
@@ -33,6 +33,7 @@ from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.gc_control import free
 
 if TYPE_CHECKING:
     from reactor.manifest.role_calls import Call
@@ -68,7 +69,12 @@ class ManifestLoader:
         self._children = self._children_of(path)
         problems = Problems(source)
         bound = self._inputs.bound
-        return self.read_tree(problems, parse(problems) if bound is None else bound.reparser.parse(problems))
+        tree = parse(problems) if bound is None else bound.reparser.parse(problems)
+        kept = items_of_long_nodes(tree)
+        part = self.read_tree(problems, tree)
+        del tree
+        free(kept)
+        return part
 
     def _children_of(self, path: str) -> ChildManifests:
         return ChildManifests(self._resource_table, self._inputs, self._outside, path)

@@ -187,6 +187,9 @@ class Sequence(_Node[int], list[Any]):
 
 
 _NODES: Final = (Mapping, Sequence)
+_LEVELS: Final = 4
+"""A list of resources of one kind is three levels below the root: in the list of kinds, and in the map of its kind."""
+_LONG: Final = 100
 
 
 def as_written(node: Any) -> Any:
@@ -201,3 +204,17 @@ def as_written(node: Any) -> Any:
 def _scalar(value: Any, raw: str | None) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return raw if is_number and raw is not None and raw != str(value) else as_written(value)
+
+
+def items_of_long_nodes(tree: Any) -> list[Any]:
+    """The maps and lists in the long ones near the root of ``tree``: while these are kept, it is freed in no time."""
+    found: list[Any] = []
+    level = [tree] if tree.__class__ in _NODES else []
+    for _ in range(_LEVELS):
+        below: list[Any] = []
+        for node in level:
+            values = node.values() if node.__class__ is Mapping else node
+            items = [value for value in values if value.__class__ in _NODES]
+            (found if len(items) > _LONG else below).extend(items)
+        level = below
+    return found

@@ -11,6 +11,7 @@ from reactor.manifest.source import LineMap, Problems
 from reactor.resource.base import Resource
 from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.gc_control import free_dict
 
 if TYPE_CHECKING:
     from reactor.manifest.child_manifests import Part
@@ -52,6 +53,11 @@ class ResourceTable:
     children: list[tuple[str, Part]] = field(default_factory=list)
     _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
+
+    def free(self) -> None:
+        """Free what only the reading needs, piece by piece. See `reactor.resource.gc_control.free`."""
+        free_dict(self._taken)
+        free_dict(self._repeats)
 
     def add(self, resource: Resource, declaration: Declaration) -> None:
         """Add a resource and its declaration."""

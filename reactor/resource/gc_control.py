@@ -57,3 +57,9 @@ def free_set(items: set[Any]) -> None:
     """The same as `free`, for a set."""
     while items:
         items.pop()
+
+
+def free_dict(items: dict[Any, Any]) -> None:
+    """The same as `free`, for a dictionary."""
+    while items:
+        items.popitem()

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
 from pydantic import PrivateAttr
@@ -81,6 +81,12 @@ def name_problem(name: str) -> str | None:
 def full_name(name: str) -> str:
     """The name with its type suffix, by default ``.service``."""
     return name if name.rpartition(".")[2] in UNIT_TYPES and "." in name else f"{name}.service"
+
+
+@lru_cache(maxsize=4096)
+def _name_at(stamp: object, unit: str, scope: Scope) -> str:  # noqa: ARG001 - the names change only with the stamp
+    """The real name of ``unit``, as long as the directories of unit files have this ``stamp``."""
+    return real_name(unit, scope)
 
 
 class Service(Resource[UnitState], kind="service", providers=("systemd",)):
@@ -171,7 +177,8 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         """The unit, by its real name, with its managed properties."""
         desired = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
         scope = Scope(self.scope)
-        stamp, unit = names_stamp(scope), real_name(self.unit, scope)
+        stamp = names_stamp(scope)
+        unit = real_name(self.unit, scope) if stamp is None else _name_at(stamp, self.unit, scope)
         key = unit if self.scope == "system" else f"{unit} of the user"
         wanted = {name: value for name, value in desired.items() if value is not None}
         yield Claim("unit", key, wanted, stamp=stamp)
@@ -181,16 +188,15 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
         Raises ResourceError when systemd does not answer.
         """
-        state = await self._state(files=self._desired.wants_files)
-        if self.enable and counts_as_enabled(self._desired, state):
+        desired = self._desired
+        state = await self._state(files=desired.wants_files)
+        if self.enable and self._noted != (state.files, state.also) and counts_as_enabled(desired, state):
             await self._note_boot(state)
         self._note_starting_units(state)
         return state
 
     async def _note_boot(self, state: UnitState) -> None:
         """Emit a note, once, about a unit that counts as enabled, but may not start at boot."""
-        if self._noted == (state.files, state.also):
-            return
         self._noted = (state.files, state.also)
         found = await self._boot_note(state)
         if found not in (self._reported, None):

@@ -22,7 +22,8 @@ ATTRIBUTES = Attributes(0, 0, 0o644)
 def refuse_foreign(unit: str, own_directory: str | None = None) -> None:
     """Raise ResourceError if there is a unit file of that name outside of ``own_directory``, such as of a package."""
     ours = own_directory and os.path.realpath(own_directory)
-    others = [file for file in unit_files_of(unit, Scope.SYSTEM) if os.path.dirname(file) != ours]
+    files = unit_files_of(unit, Scope.SYSTEM)
+    others = [file for file in files if os.path.realpath(os.path.dirname(file)) != ours]
     if others:
         words = f"there is a unit {unit} already: {others[0]}"
         raise ResourceError(words, "choose another name, or write a drop-in for that unit as a file")

@@ -103,9 +103,8 @@ class Systemctl:
         return script if script and await self._file_state(unit) == sysv.GENERATED else None
 
     def _with_script(self, state: UnitState, unit: str, kept: str) -> UnitState:
-        return (
-            sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else replace(state, files=kept)
-        )
+        script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
+        return sysv.with_script(replace(state, files=kept), script)
 
     async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
         """The units that run or will, among the units that these ``properties`` of ``unit`` name."""

@@ -82,6 +82,7 @@ class DbusSystemd:
             related = await self._queries.ask_named(unit, self._relations_at_once(unit, ensure))
             reloads = self._reloads.begun
             staleness = await self._queries.ask_whether_stale(unit)
+            script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
             self._looked_at.add(unit)
             state, path = found_state(unit, await running.answer())
             if state.is_on_its_way(ensure):
@@ -89,14 +90,14 @@ class DbusSystemd:
             if (needed := relations_to_ask(state, ensure)) != related.properties:
                 related = await self._queries.ask_named(unit, needed)
             kept = "" if enablement is None else await file_state(enablement)
-            state = replace(
+            found = replace(
                 state,
                 stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
                 files=kept,
                 also=await self._queries.also(unit) if kept == "indirect" else (),
                 related=await self._queries.active_among(related),
             )
-            return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
+            return sysv.with_script(found, script)
 
     def _relations_at_once(self, unit: str, ensure: str) -> tuple[str, ...]:
         """The relations of ``unit`` to ask for before its state is known.

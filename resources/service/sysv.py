@@ -47,14 +47,13 @@ def file_state(script: str) -> str:
     return "disabled"
 
 
-def with_script(state: UnitState, unit: str, kept: str) -> UnitState:
-    """``state`` with the file state of the script, or ``kept``: the answer of `is-enabled`, empty if not asked."""
-    script = script_of(unit)
+def with_script(state: UnitState, script: str | None) -> UnitState:
+    """``state`` of a unit that may have a ``script``, with the file state of that if the unit is generated from it."""
     if script is None:
-        return replace(state, files=kept)
-    if is_unread(state, unit):
-        state, kept = replace(state, load="loaded", stale=True), kept and GENERATED
-    return replace(state, files=file_state(script) if kept == GENERATED else kept)
+        return state
+    if state.load == NOT_FOUND:  # not generated yet
+        state = replace(state, load="loaded", stale=True, files=state.files and GENERATED)
+    return replace(state, files=file_state(script)) if state.files == GENERATED else state
 
 
 def is_unread(state: UnitState, unit: str) -> bool:

@@ -20,12 +20,12 @@ _SECTION = "[Install]"
 
 
 def unit_files_of(unit: str, scope: Scope) -> list[str]:
-    """The unit files of ``unit``; the first one wins. An administrator can override the file of a package."""
-    found: dict[str, str] = {}
-    for directory in map(os.path.realpath, directories(scope)):  # /lib is /usr/lib on most machines
-        if os.path.lexists(path := f"{directory}/{unit}"):
-            found.setdefault(path, path)
-    return list(found)
+    """The unit files of ``unit``; the first one wins. An administrator can override the file of a package.
+
+    Directories are resolved only where there are several paths: /lib is /usr/lib on most machines.
+    """
+    paths = [path for each in directories(scope) if os.path.lexists(path := f"{each}/{unit}")]
+    return list(dict.fromkeys(map(_resolved, paths))) if len(paths) > 1 else paths
 
 
 def names_stamp(scope: Scope) -> object | None:
@@ -155,8 +155,9 @@ def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for names in (narrow, [whole_type]):
         for directory in directories(scope):
-            for path in (path for name in names for path in _listing(f"{directory}/{name}.d")):
-                found.setdefault(os.path.basename(path), []).append(path)
+            for name in names:
+                for path in _listing(f"{directory}/{name}.d"):
+                    found.setdefault(os.path.basename(path), []).append(path)
     return found
 
 
@@ -192,6 +193,9 @@ def _is_empty(path: str) -> bool:
     return True
 
 
-def _listing(directory: str) -> Iterator[str]:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        yield from (f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".conf"))
+def _listing(directory: str) -> Sequence[str]:
+    try:
+        names = os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return [f"{directory}/{name}" for name in names if name.endswith(".conf")]

@@ -44,8 +44,6 @@ PRIVATE = [
         PrivateUse(distribution, f"{package}.{module}", names, "watchers/dbus/transport.py")
         for distribution, package in (("dbus-next", "dbus_next"), ("dbus-fast", "dbus_fast"))
         for module, names in (
-            ("message", ("Message._marshall",)),
-            ("constants", ("MessageFlag",)),
             ("auth", ("AuthExternal._authentication_start", "AuthExternal._receive_line")),
             ("errors", ("AuthError",)),
         )

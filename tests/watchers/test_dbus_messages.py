@@ -1,9 +1,11 @@
-"""Messages are read as another library has written them, wherever their parts end."""
+"""Messages are read as another library has written them, wherever their parts end, and written as it writes them."""
 
 import pytest
 from dbus_next import Message as Written
+from dbus_next import MessageFlag
 
 from reactor.watchers.dbus import NoBusError
+from reactor.watchers.dbus.calls import call_frame
 from reactor.watchers.dbus.wire import Message, frame_length
 
 NOTHING = ("", [])
@@ -70,3 +72,48 @@ def test_the_answer_to_a_call_has_its_number_and_its_error():
     refusal = Message(bytes(written._marshall()))
     assert refusal.reply_serial == 300
     assert (refusal.error().name, "it is gone" in str(refusal.error())) == ("a.b.Gone", True)
+
+
+CALLS = [
+    ("", []),
+    ("s", ["nginx.service"]),
+    ("ss", ["org.example.Unit", "Größe"]),
+    ("as", [["a.service", "bb.service", "ccc.service"]]),
+    ("as", [[]]),
+    ("asbb", [["a.service"], True, False]),
+    ("sas", ["x", ["", "yy"]]),
+    ("su", ["org.example.Name", 2**32 - 1]),
+]
+
+
+@pytest.mark.parametrize("wants_reply", [True, False])
+@pytest.mark.parametrize(("signature", "arguments"), CALLS)
+@pytest.mark.parametrize("letters", range(1, 9))
+def test_a_call_is_written_as_by_the_other_library(letters, signature, arguments, wants_reply):
+    target = ("org.example", f"/unit/{'x' * letters}", "org.example.Face", "M" * letters)
+    flags = MessageFlag(0) if wants_reply else MessageFlag.NO_REPLY_EXPECTED
+    written = Written(*target, flags=flags, signature=signature, body=arguments, serial=300)
+    assert call_frame(300, target, signature, arguments, wants_reply=wants_reply) == bytes(
+        written._marshall(False)
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "arguments"),
+    [
+        ("s", [7]),
+        ("s", ["a\0b"]),
+        ("s", ["\udc80"]),
+        ("s", []),
+        ("s", ["a", "b"]),
+        ("as", [["a", 7]]),
+        ("as", [None]),
+        ("u", [-1]),
+        ("u", [2**32]),
+        ("u", ["1"]),
+        ("d", [1.5]),
+    ],
+)
+def test_arguments_that_do_not_fit_are_not_written(signature, arguments):
+    with pytest.raises((TypeError, ValueError)):
+        call_frame(1, ("a.b", "/", "a.b", "C"), signature, arguments, wants_reply=True)

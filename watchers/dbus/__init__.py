@@ -1,7 +1,8 @@
 """D-Bus on trio: one connection for the process to each bus, shared by watchers and kinds.
 
 `connections` opens each connection when it is first needed, `bus` is one connection, `matches` decides which signals
-it gets, `transport` opens the socket and writes messages with a D-Bus library, and `wire` reads messages.
+it gets, `transport` opens the socket and authenticates with a D-Bus library, `calls` writes messages, and `wire` reads
+them.
 """
 
 from reactor.watchers.dbus.bus import PROPERTIES, Bus, Question

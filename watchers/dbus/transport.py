@@ -1,4 +1,4 @@
-"""Opens the socket of a bus, and writes messages with a D-Bus library, which only this module imports.
+"""Opens the socket of a bus, and authenticates with a D-Bus library, which only this module imports.
 
 dbus-next can't be imported on Python 3.15 and later; its maintained fork dbus-fast has the same modules. Either
 imports asyncio, whose loop never runs here. The private names of both are used in this module and nowhere else.
@@ -7,8 +7,7 @@ imports asyncio, whose loop never runs here. The private names of both are used 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -17,11 +16,6 @@ import trio
 
 LibraryName = Literal["dbus_next", "dbus_fast"]
 DEFAULT: LibraryName = "dbus_next" if sys.version_info < (3, 15) else "dbus_fast"
-_NO_REPLY_EXPECTED = 1
-_SERIAL_AT = 8
-"""Where the serial number of a message is, by the specification of D-Bus."""
-_FRAMES = 1024
-"""How many calls are kept: a run makes the same ones again and again, and the library checks every name in each."""
 
 
 class NoBusError(ConnectionError):
@@ -100,31 +94,8 @@ class Library:
     """The parts of a D-Bus library that are used here."""
 
     def __init__(self, name: LibraryName) -> None:
-        self._message = import_module(f"{name}.message").Message
-        self._flags = import_module(f"{name}.constants").MessageFlag
         self._external = import_module(f"{name}.auth").AuthExternal
         self._refusal = import_module(f"{name}.errors").AuthError
-        self._frame = lru_cache(_FRAMES)(self._new_frame)
-
-    def call(
-        self, serial: int, target: Sequence[str], signature: str, body: Sequence[Any], *, wants_reply: bool
-    ) -> bytes:
-        """The bytes of a call. ``target``: destination, path, interface and member. ``body``: values, or lists of them.
-
-        Raises an error of the library when the body does not fit the signature, or a name is not valid.
-        """
-        arguments = tuple(tuple(each) if isinstance(each, list) else each for each in body)
-        frame = self._frame(tuple(target), signature, arguments, wants_reply)
-        # Both libraries write numbers with the lowest byte first, on every machine.
-        return frame[:_SERIAL_AT] + serial.to_bytes(4, "little") + frame[_SERIAL_AT + 4 :]
-
-    def _new_frame(
-        self, target: tuple[str, ...], signature: str, arguments: tuple[Any, ...], wants_reply: bool
-    ) -> bytes:
-        flags = self._flags(0 if wants_reply else _NO_REPLY_EXPECTED)
-        body = [list(each) if isinstance(each, tuple) else each for each in arguments]
-        message = self._message(*target, flags=flags, signature=signature, body=body, serial=1)
-        return bytes(message._marshall(False))  # noqa: SLF001 - only this module uses the private names
 
     def handshake(self) -> Handshake:
         """The authentication of a new connection."""

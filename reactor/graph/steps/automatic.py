@@ -16,6 +16,7 @@ from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.graph.names import parents
 from reactor.graph.steps.cycles import Pair, without_cycles
 from reactor.graph.steps.members import members_by_whole, within
+from reactor.resource.gc_control import free_dict
 
 _PathIndex = dict[str, list[int]]
 """The vertices that named each path, in the order of the manifest."""
@@ -29,6 +30,8 @@ def add_automatic_edges(builder: GraphBuilder) -> None:
         wanted.setdefault((first, second), BuilderEdge(EdgeKind.AUTOMATIC, reason, owner))
     for first, second in without_cycles(builder.successors, wanted):
         builder.connect(first, second, wanted[first, second])
+    free_dict(wanted)
+    paths.free()
 
 
 _Wanted = Iterator[tuple[int, int, int, str]]
@@ -63,6 +66,11 @@ class _Paths:
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
         }
         self._let_members_use(builder)
+
+    def free(self) -> None:
+        """Free what is long, piece by piece; no edge is asked for any more. See `reactor.resource.gc_control.free`."""
+        for index in (self._provided, self._used, self._removed, self._cleared, self._edited):
+            free_dict(index)
 
     def _let_members_use(self, builder: GraphBuilder) -> None:
         """Add edges from the dependencies of a composite to its members: the provider of their manifest goes first."""

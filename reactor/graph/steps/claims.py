@@ -8,6 +8,7 @@ from reactor.graph.graph_builder import GraphBuilder
 from reactor.graph.names import parents
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.gc_control import free_dict
 from reactor.resource.relations import FILE_SPACES, PATHS, PlacedClaim
 
 _NO_CONTRADICTIONS = Resource.contradictions.__func__  # type: ignore[attr-defined]
@@ -37,6 +38,7 @@ def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
             also = "" if claim.key == earlier.key else f", which is {earlier.key} as well"
             message = f"{builder.refs[first]} and {builder.refs[vertex]} do not agree on {what}{also}"
             yield _contradiction(builder, message, (first, vertex), (attributes[0],))
+    free_dict(firsts)
 
 
 def _disagreements_in_groups(builder: GraphBuilder) -> Iterator[Diagnostic]:

@@ -1,0 +1,75 @@
+"""The loop of a run goes before the threads that load a manifest, as far as it may, and leaves nothing of that behind."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from reactor.cli.running.priority import preferred
+
+SHOWN = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))"
+USUAL = "0 0"
+
+
+def shown(command=SHOWN, **options):
+    """The priority and the policy that the first thread of a process has."""
+    return subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True, **options
+    ).stdout.strip()
+
+
+def here():
+    return f"{os.getpriority(os.PRIO_PROCESS, 0)} {os.sched_getscheduler(0)}"
+
+
+@pytest.fixture(autouse=True)
+def root():
+    if os.getuid():
+        pytest.skip("only root may take a higher priority")
+
+
+def test_it_is_preferred_within_the_block_only():
+    assert here() == USUAL
+    with preferred():
+        assert os.getpriority(os.PRIO_PROCESS, 0) < 0
+    assert here() == USUAL
+
+
+def test_it_ends_with_an_error_too():
+    with pytest.raises(ValueError, match="x"), preferred():
+        raise ValueError("x")
+    assert here() == USUAL
+
+
+def test_neither_a_program_nor_a_thread_that_is_started_meanwhile_is_preferred():
+    found = []
+    with preferred():
+        thread = threading.Thread(target=lambda: found.append(os.getpriority(os.PRIO_PROCESS, 0)))
+        thread.start()
+        thread.join()
+        assert shown().startswith("0 ")
+    assert found == [0]
+
+
+def test_a_priority_that_somebody_has_set_stays():
+    command = f"""
+from reactor.cli.running.priority import preferred
+import os
+os.nice(3)
+with preferred():
+    {SHOWN.partition("; ")[2]}
+"""
+    assert shown(command) == "3 0"
+
+
+def test_nothing_happens_without_the_right_to():
+    command = f"""
+import os
+from reactor.cli.running.priority import preferred
+os.setuid(65534)
+with preferred():
+    {SHOWN.partition("; ")[2]}
+"""
+    assert shown(command) == USUAL
