@@ -123,12 +123,20 @@ class Parser:
         return line
 
     def _checked_head(
-        self, _: bytes | None, subject: bytes, sid: bytes, reply: bytes | None, headers: bytes | None, all_: bytes
+        self,
+        _: bytes | None,
+        subject: bytes,
+        sid: bytes,
+        reply: bytes | None,
+        headers: bytes | None,
+        all_: bytes,
     ) -> _Head:
         size, headers_size = int(all_), int(headers or 0)
         if size > self.largest or headers_size > size:
             raise ProtocolError(f"a message of {size:,} bytes, {headers_size:,} of them headers")
-        return _Head(text_of(subject), int(sid), None if reply is None else text_of(reply), headers_size, size)
+        return _Head(
+            text_of(subject), int(sid), None if reply is None else text_of(reply), headers_size, size
+        )
 
     def _message(self, head: _Head) -> Message | None:
         start, middle, end = self._at, self._at + head.headers_size, self._at + head.size
