@@ -42,7 +42,7 @@ class ChannelFollower:
 
     def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
-        self.trigger = DebouncedEvent()
+        self.trigger = DebouncedEvent(at_once=True)
         self.spec = HostSpec(host.identity.id)
         self.report = ChannelReport(in_force=host.stores[channel].in_force)
         self._since = uptime()

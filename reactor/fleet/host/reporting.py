@@ -43,8 +43,7 @@ class Reporter:
                 continue
             self.sent += 1
             retry = FIRST_PAUSE
-            await trio.sleep(pace.summary)
-            await self.trigger.wait(max(0.0, pace.beat - pace.summary))
+            await self.trigger.wait(pace.beat, least=pace.summary)
 
 
 class EventSender:
