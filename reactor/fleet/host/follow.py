@@ -76,9 +76,9 @@ class ChannelFollower:
             else:
                 if retry >= longest:
                     self._hinted = 0  # it was forged, or what it told of is lost
-            retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+            retry = pace.first_retry if done else min(retry * 2, longest)
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
