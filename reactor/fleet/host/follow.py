@@ -47,6 +47,7 @@ class ChannelFollower:
         self.report = ChannelReport(in_force=host.stores[channel].in_force)
         self._since = uptime()
         self._js = js
+        self._channels = js.key_value(CHANNELS)
         self._host = host
         self._store = host.stores[channel]
         self._on_change = on_change
@@ -85,7 +86,7 @@ class ChannelFollower:
 
         A hint holds nothing back: any host can forge one, as the answer to a request of its own.
         """
-        entry = await self._js.key_value(CHANNELS).last(self.channel)
+        entry = await self._channels.last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
         if entry.revision < self._seen and entry.time <= self._seen_time:
