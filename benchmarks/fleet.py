@@ -1,9 +1,9 @@
 """What a fleet costs and how fast it is, with simulated hosts on one real server.
 
-The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
-one process, so most of the times are its processor time: that of one host is the thousandth part. The server is a process of its
-own, and so is the driver. ``--hosts N`` sets the number of hosts; 10,000 need ``ulimit -n 20000``, and report as seldom as real
-hosts. ``--known`` only stores 10,000 summaries, and times the commands that read them.
+The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once. A process has
+the half of them, so most of the times are its processor time: that of one host is the five hundredth part. The server is a
+process of its own, and so is the driver. ``--hosts N`` sets the number of hosts; 10,000 need ``ulimit -n 20000``, and report as
+seldom as real hosts. ``--known`` only stores 10,000 summaries, and times the commands that read them.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import statistics
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import trio
+from _fleet_hosts import Parts, hosts_in_processes
 from _harness import ROOT, Row, argument_parser, percentile, progress, show, workspace
 
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests/fleet"))
 
 from known_fleet import NOSPACE, put_state, remember, state, summary
-from sim_fleet import SimFleet, until
+from sim_fleet import SimFleet
 
 from reactor.fleet.bucket_names import CHANNELS, STATE
 from reactor.fleet.host.ports import Pace
@@ -34,7 +34,6 @@ from reactor.fleet.operator.channels import Channels
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.state import ChannelState, Phase
-from reactor.resource.gc_control import LongLived
 
 KNOWN = 10_000
 WAVES = (100, 1000, 5000, 10_000)
@@ -45,17 +44,9 @@ PACE = Pace(summary=0.02, burst=100)
 """Without a reason, a host looks and reports as seldom as a real one; with one, it reports at once each time."""
 MANY = 2000
 """With more hosts than this, each reports as seldom as a real one, and waits longer for its turn in the process."""
+PROCESSES = 2
+"""Of the hosts: as many as there are cores, which they share with the server."""
 MANY_PACE = Pace(burst=100, answer=300.0)
-
-
-class Stamps(list[int]):
-    """The serials that a host took, and when it took the last."""
-
-    last = 0.0
-
-    def append(self, serial: int) -> None:
-        self.last = time.monotonic()
-        super().append(serial)
 
 
 def memory_of(pid: int) -> float:
@@ -72,8 +63,6 @@ def new_fleet(directory: Path, hosts: int) -> Any:
     if hosts > MANY:
         with open(fleet.fleet_server.server.directory / "server.conf", "a") as file:
             file.write("authorization { timeout: 120 }\n")
-    for host in fleet.hosts.values():
-        host.stores["web"].taken = Stamps()
     return fleet
 
 
@@ -82,31 +71,17 @@ def made(directory: Path) -> Path:
     return directory
 
 
-def patience(fleet: Any, seconds: float) -> float:
-    """Seconds to wait for the hosts, which share one process."""
-    return seconds * max(1.0, len(fleet.hosts) / 1000)
-
-
-async def waited(fleet: Any, condition: Any, seconds: float) -> None:
-    """Wait for the hosts. A look at many of them costs time, so it is done less often."""
-    await until(condition, patience(fleet, seconds), pause=len(fleet.hosts) / 100_000)
-
-
 async def driven(fleet: Any, js: Any) -> Any:
     """Drive the channel in another process, as an operator does; return its state when it has ended.
 
     In the process of the hosts, the driver would wait behind them until its lease has ended.
     """
     command = [sys.executable, "-m", "reactor", "fleet", "drive", "web", "--until-ended"]
-    with trio.fail_after(patience(fleet, 180)):
+    with trio.fail_after(180 * max(1.0, len(fleet.hosts) / 1000)):
         await trio.run_process(
             [*command, "--home", remember(fleet.fleet_server)], check=False, capture_stdout=True
         )
     return (await Channels(js).read("web"))[0]
-
-
-def last_taken(fleet: Any) -> list[float]:
-    return sorted(host.stores["web"].taken.last for host in fleet.hosts.values())
 
 
 async def known_hosts(js: Any) -> float:
@@ -129,26 +104,29 @@ async def known_hosts(js: Any) -> float:
     return KNOWN / (time.monotonic() - began)
 
 
-async def acknowledged(js: Any, count: int = 3000, at_once: int = 100) -> float:
-    """How many summaries a second are stored, each acknowledged, from 100 tasks."""
+async def acknowledged(js: Any, rounds: int, count: int = 3000, at_once: int = 100) -> float:
+    """How many summaries a second are stored, each acknowledged, from 100 tasks: the median of the rounds."""
     data = summary("web-0").to_bytes()
 
     async def some() -> None:
         for _ in range(count // at_once):
             await js.publish(f"$KV.{STATE}.web-0", data)
 
-    began = time.monotonic()
-    async with trio.open_nursery() as nursery:
-        for _ in range(at_once):
-            nursery.start_soon(some)
-    return count / (time.monotonic() - began)
+    took = []
+    for _ in range(rounds):
+        began = time.monotonic()
+        async with trio.open_nursery() as nursery:
+            for _ in range(at_once):
+                nursery.start_soon(some)
+        took.append(time.monotonic() - began)
+    return count / statistics.median(took)
 
 
-async def prepared(fleet: Any) -> tuple[float, float]:
+async def prepared(fleet: Any, rounds: int) -> tuple[float, float]:
     await fleet.fleet_server.make_streams()
     async with fleet.fleet_server.connected() as js:
         await put_state(js, state())
-        return await acknowledged(js), await known_hosts(js)
+        return await acknowledged(js, rounds), await known_hosts(js)
 
 
 def commands(home: str, rounds: int) -> dict[str, float]:
@@ -183,96 +161,74 @@ async def bundle_speed(js: Any) -> float:
     return BUNDLE_MB / (time.monotonic() - began)
 
 
-async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> None:
+async def hosts_at_work(fleet: Any, parts: Parts, results: dict[str, float], rounds: int) -> None:
     """A release to all at once, a bad release in waves, and the death of the server."""
     server = fleet.fleet_server.server
     async with fleet.fleet_server.connected() as js:
         results["bundle"] = await bundle_speed(js)
-    before = memory_of(server.pid)
-    progress(f"{len(fleet.hosts)} hosts connect")
-    async with fleet.running() as js:
-        await waited(fleet, lambda: all(host.fleet is not None for host in fleet.hosts.values()), 120)
-        links = [host.fleet.connection for host in fleet.hosts.values()]
-        await waited(fleet, lambda: all(link.up for link in links), 120)
+        before = memory_of(server.pid)
+        progress(f"{parts.count} hosts connect")
+        await fleet.enrol(js)
+        await parts.ask("begin", seconds=120)
         await trio.sleep(3)
-        LongLived().exempt()  # as each run does, else the collector looks at the memory of all hosts for one of them
-        results["memory"] = (memory_of(server.pid) - before) / len(links)
+        await parts.ask("settle", seconds=30)
+        results["memory"] = (memory_of(server.pid) - before) / parts.count
         previous: int | None = None
         took: list[float] = []
         for serial in range(1, rounds + 1):
-            progress(f"release {serial} to {len(links)} hosts")
+            progress(f"release {serial} to {parts.count} hosts")
             began = time.monotonic()
             await fleet.begin(js, serial, previous)
-            await waited(fleet, partial(_all_have, fleet, serial), 120)
-            took += [each - began for each in last_taken(fleet)]
+            took += [each - began for each in await parts.times("taken", serial, seconds=120)]
             assert (await driven(fleet, js)).phase is Phase.DONE
             previous = serial
         results["p50"], results["p99"] = percentile(took, 50), percentile(took, 99)
-        await value_read(fleet, js, rounds, results)
-        await bad_release(fleet, js, rounds + 1, rounds, results)
-        progress(f"the server of {len(links)} hosts is killed")
-        server.kill()
-        await waited(fleet, lambda: not any(link.up for link in links), 30)
-        began = time.monotonic()
-        await trio.to_thread.run_sync(server.start)
-        await waited(fleet, lambda: all(link.up for link in links), 60)
-        results["back"] = time.monotonic() - began
+        await value_read(parts, js, rounds, results)
+        await bad_release(fleet, parts, js, (rounds + 1, rounds), results)
+    progress(f"the server of {parts.count} hosts is killed")
+    server.kill()
+    await parts.ask("down", seconds=30)
+    began = time.monotonic()
+    await trio.to_thread.run_sync(server.start)
+    await parts.ask("up", seconds=60)
+    results["back"] = time.monotonic() - began
 
 
-async def value_read(fleet: Any, js: Any, rounds: int, results: dict[str, float]) -> None:
+async def value_read(parts: Parts, js: Any, rounds: int, results: dict[str, float]) -> None:
     """A change of the channel that no host acts on: each reads it, and verifies the release that it names."""
-    read: dict[str, float] = {}
-
-    def stamped(name: str, look: Any) -> Any:
-        async def looked() -> bool:
-            done: bool = await look()
-            if done:
-                read[name] = time.monotonic()
-            return done
-
-        return looked
-
-    for name, host in fleet.hosts.items():
-        follower = host.fleet.followers[0]
-        follower._look = stamped(name, follower._look)  # noqa: SLF001 - to see when it has looked
     took: list[float] = []
     for _ in range(rounds):
         await trio.sleep(1)
         found, revision = await Channels(js).read("web")
-        read.clear()
+        await parts.ask("forget", seconds=30)
         began = time.monotonic()
         await Channels(js).write(found, revision)
-        await waited(fleet, lambda: len(read) == len(fleet.hosts), 60)
-        took += [each - began for each in read.values()]
+        took += [each - began for each in await parts.times("read", seconds=60)]
     results["read_p50"], results["read_p99"] = percentile(took, 50), percentile(took, 99)
 
 
-def _all_have(fleet: Any, serial: int) -> bool:
-    return all(each == serial for each in fleet.in_force().values())
-
-
-async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: dict[str, float]) -> None:
-    """A release that fails on a fifth of the hosts."""
+async def bad_release(
+    fleet: Any, parts: Parts, js: Any, serials: tuple[int, int], results: dict[str, float]
+) -> None:
+    """A release that fails on a fifth of the hosts, and the one before it."""
     progress("a bad release")
+    serial, previous = serials
     release, _, _ = fleet.release(serial, previous)
-    for number, host in enumerate(fleet.hosts.values()):
-        if number % 5 == 0:
-            host.engine.fails.add(release.digest)
-    seen: dict[str, float] = {}
+    await parts.ask("fail", release.digest, seconds=30)
+    ends: list[float] = []
 
-    def show(message: Any) -> None:
-        phase = ChannelState.from_bytes(message.data, "web").phase
-        if phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
-            seen["at"] = time.monotonic()
-            seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
+    def note(message: Any) -> None:
+        if ChannelState.from_bytes(message.data, "web").phase in (Phase.REVERTING, Phase.HALTED):
+            ends.append(time.monotonic())
 
-    with js.connection.subscribed(f"$KV.{CHANNELS}.web", show):
+    with js.connection.subscribed(f"$KV.{CHANNELS}.web", note):
         await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
         ended = await driven(fleet, js)
     assert ended.phase is Phase.REVERTED, ended
-    await waited(fleet, partial(_all_have, fleet, previous), 60)
-    results["taken"] = 100 * seen["taken"] / len(fleet.hosts)
-    results["reverted"] = max(max(last_taken(fleet)) - seen["at"], 0.0)
+    back = max(await parts.times("taken", previous, seconds=60))
+    taken = await parts.ask("ever_taken", serial, ends[0], seconds=30)
+    results["taken"] = 100 * sum(taken) / parts.count
+    results["reverted"] = max(back - ends[0], 0.0)
 
 
 def rows(results: dict[str, float], hosts: int) -> list[Row]:
@@ -320,13 +276,14 @@ def main() -> None:
     with workspace(options.dir) as space:
         known = SimFleet(made(space / "known"), [])
         with known.fleet_server.server:
-            results["acknowledged"], results["pipelined"] = trio.run(prepared, known)
+            results["acknowledged"], results["pipelined"] = trio.run(prepared, known, rounds)
             results |= commands(remember(known.fleet_server), rounds)
         if not options.known:
             fleet = new_fleet(made(space / "fleet"), hosts)
             with fleet.fleet_server.server:
                 trio.run(fleet.fleet_server.make_streams)
-                trio.run(hosts_at_work, fleet, results, rounds)
+                with hosts_in_processes(fleet, PROCESSES) as parts:
+                    trio.run(hosts_at_work, fleet, parts, results, rounds)
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[2]:.0f}"
     show(f"fleet: one server, {hosts:,} simulated hosts, {load}", rows(results, hosts))
 

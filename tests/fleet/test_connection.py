@@ -1,7 +1,10 @@
 """A connection: messages, requests, and what happens when the server goes away."""
 
+from signal import SIGCONT, SIGSTOP
+
 import pytest
 import trio
+import trio.testing
 from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import Connection, connected
@@ -55,6 +58,65 @@ async def test_a_request_that_nothing_answers_says_so_at_once_or_in_time(link):
         await link.request("nothing.here")
     with link.messages("silent"), pytest.raises(NoAnswerError, match="no answer from the NATS server"):
         await link.request("silent", seconds=0.02)
+
+
+async def test_each_request_has_its_own_time_limit(link):
+    late = []
+
+    async def ask(seconds):
+        try:
+            await link.request("silent", seconds=seconds)
+        except NoAnswerError as error:
+            late.append(str(error).rpartition(" in ")[2])
+
+    with link.messages("silent"):
+        async with trio.open_nursery() as nursery:
+            for seconds in (60, 0.06, 0.02):
+                nursery.start_soon(ask, seconds)
+            await link.flush()
+            with trio.fail_after(PATIENCE):
+                while len(late) < 2:  # noqa: ASYNC110 - the requests end by the clock
+                    await trio.sleep(0.01)
+            assert len(link.requests) == 1
+            nursery.cancel_scope.cancel()
+    assert late == ["0.02 s", "0.06 s"]
+    assert len(link.requests) == 0
+
+
+async def test_a_request_ends_in_time_though_the_server_takes_nothing(server, link):
+    server.signal(SIGSTOP)
+    try:
+        for _ in range(2):  # what the system takes, and then the outbox
+            while not link.outbox.full:
+                await link.publish("much", b"x" * 1_000_000)
+            await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(NoAnswerError, match=r"to much in 0\.02 s"):
+            await link.request("much", seconds=0.02)
+    finally:
+        server.signal(SIGCONT)
+    await link.flush(20)
+
+
+async def test_a_request_ends_with_the_task_that_runs_the_connection(server):
+    connection = Connection(Options(servers=(server.url,)))
+    life = trio.CancelScope()
+
+    async def live():
+        with life:
+            await connection.run()
+
+    async def ask():
+        with pytest.raises(DisconnectedError, match="there is no connection"):
+            await connection.request("silent", seconds=60)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live)
+        await connection.wait_up()
+        with connection.messages("silent"), trio.fail_after(PATIENCE):
+            async with trio.open_nursery() as asking:
+                asking.start_soon(ask)
+                await connection.flush()
+                life.cancel()
 
 
 async def test_what_is_published_last_before_the_end_reaches_the_server(server, link):

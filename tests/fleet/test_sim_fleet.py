@@ -309,6 +309,7 @@ async def test_servers_that_lost_their_data_and_have_a_new_release_are_followed_
         shutil.rmtree(server.directory / "js")
         server.start()
         await until(lambda: all(host.fleet.connection.up for host in fleet.hosts.values()))
+        await js.connection.wait_up()
         await fleet.fleet_server.make_streams()
         await fleet.enrol(js)
         await fleet.begin(js, 2)

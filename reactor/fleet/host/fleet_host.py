@@ -35,7 +35,7 @@ class FleetHost:
         ]
         self.reporter = Reporter(self._js, host, self.summary)
         self.sender = EventSender(self._js, host, host.events) if host.events is not None else None
-        self._spec_changed = DebouncedEvent()
+        self._spec_changed = DebouncedEvent(at_once=True)
         self._spec_rate = LookRate(host.pace.burst)
         self._epoch = -1
 

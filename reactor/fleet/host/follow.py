@@ -42,11 +42,12 @@ class ChannelFollower:
 
     def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
-        self.trigger = DebouncedEvent()
+        self.trigger = DebouncedEvent(at_once=True)
         self.spec = HostSpec(host.identity.id)
         self.report = ChannelReport(in_force=host.stores[channel].in_force)
         self._since = uptime()
         self._js = js
+        self._channels = js.key_value(CHANNELS)
         self._host = host
         self._store = host.stores[channel]
         self._on_change = on_change
@@ -76,16 +77,16 @@ class ChannelFollower:
             else:
                 if retry >= longest:
                     self._hinted = 0  # it was forged, or what it told of is lost
-            retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+            retry = pace.first_retry if done else min(retry * 2, longest)
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
 
         A hint holds nothing back: any host can forge one, as the answer to a request of its own.
         """
-        entry = await self._js.key_value(CHANNELS).last(self.channel)
+        entry = await self._channels.last(self.channel)
         if entry is None or entry.deleted:
             return not self._hinted
         if entry.revision < self._seen and entry.time <= self._seen_time:

@@ -26,7 +26,7 @@ class Reporter:
         self.trigger = DebouncedEvent()
         self.reconnected = DebouncedEvent()
         self.sent = 0
-        self._js = js
+        self._summaries = js.key_value(STATE)
         self._host = host
         self._compose = compose
 
@@ -36,15 +36,14 @@ class Reporter:
         retry = FIRST_PAUSE
         while True:
             try:
-                await self._js.key_value(STATE).put(self._host.identity.id, self._compose().to_bytes())
+                await self._summaries.put(self._host.identity.id, self._compose().to_bytes())
             except LinkError:
                 await self.reconnected.wait(retry)
                 retry = min(retry * 2, LONGEST_PAUSE)
                 continue
             self.sent += 1
             retry = FIRST_PAUSE
-            await trio.sleep(pace.summary)
-            await self.trigger.wait(max(0.0, pace.beat - pace.summary))
+            await self.trigger.wait(pace.beat, least=pace.summary)
 
 
 class EventSender:

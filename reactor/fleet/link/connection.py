@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 
 import trio
 
@@ -30,7 +30,6 @@ from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Message
 
 NO_RESPONDERS = 503
-_LARGEST_ANSWER = 64 << 20
 _FAREWELL = 1.0
 _MOST_REASONS = 100
 
@@ -57,16 +56,16 @@ class Connection:
         self._timing = timing or Timing()
         self._tokens = itertools.count(1)
         self._inbox = f"{options.inbox_prefix}.{secrets.token_hex(11)}"
-        self._requests = Requests()
+        self.requests = Requests()
         self._subscriptions = Subscriptions()
-        self._outbox = Outbox()
+        self.outbox = Outbox()
         self._tasks: SessionTasks | None = None
         self._up = trio.Event()
         self._failed_rounds = trio.Event()
         self._reported: set[str] = set()
         self._watchers: set[Callable[[Status], None]] = set()
         self.status = Status(False, "", trio.current_time())
-        self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
+        self._subscriptions.add(f"{self._inbox}.*", self.requests.take)
 
     # --- its life
 
@@ -74,12 +73,15 @@ class Connection:
         """Stay connected until cancelled. A failure is reported, and retried without limit."""
         pauses = Pauses(self._timing)
         failures = 0
-        while True:
-            outage = await self._connect_once()
-            failures = 0 if outage.lasted else failures + 1
-            if failures >= len(self.pool):
-                self._failed_rounds.set()
-            await trio.sleep(pauses.after(outage, len(self.pool)))
+        try:
+            while True:
+                outage = await self._connect_once()
+                failures = 0 if outage.lasted else failures + 1
+                if failures >= len(self.pool):
+                    self._failed_rounds.set()
+                await trio.sleep(pauses.after(outage, len(self.pool)))
+        finally:
+            self.requests.fail(self._down())
 
     async def _connect_once(self) -> Outage:
         server = self.pool.next()
@@ -102,9 +104,9 @@ class Connection:
 
     def _opened(self, tasks: SessionTasks) -> None:
         self._tasks = tasks
-        self._outbox.discard()
+        self.outbox.discard()
         for command in self._subscriptions.commands():
-            self._outbox.add(command)
+            self.outbox.add(command)
         self.epoch += 1
         self._up.set()
         self._set_status(Status(True, str(tasks.session.server), trio.current_time()))
@@ -112,13 +114,11 @@ class Connection:
     def _closed(self) -> None:
         self._tasks = None
         self._up = trio.Event()
-        self._outbox.discard()
+        self.outbox.discard()
 
     def _lost(self, outage: Outage, server: str) -> None:
-        error = DisconnectedError(
-            f"the connection to the NATS server {server} was lost", outage.error.message
-        )
-        self._requests.fail(error)
+        words = f"the connection to the NATS server {server} was lost"
+        self.requests.fail(DisconnectedError(words, outage.error.message))
         self._set_status(Status(False, server, trio.current_time(), outage.error))
 
     def _set_status(self, status: Status) -> None:
@@ -175,7 +175,7 @@ class Connection:
     def denied(self, error: LinkError, subject: str, publishing: bool) -> None:
         """Fail the requests and subscriptions of a denied subject, and report it once."""
         if publishing:
-            self._requests.fail(error, lambda waiting: waiting.subject == subject)
+            self.requests.fail(error, lambda waiting: waiting.subject == subject)
         if self._subscriptions.is_new_denial(subject, publishing):
             self._on_problem(error)
 
@@ -183,11 +183,6 @@ class Connection:
         """The servers of the cluster have changed."""
         for watcher in tuple(self._watchers):
             watcher(self.status)
-
-    @property
-    def outbox(self) -> Outbox:
-        """The commands to send."""
-        return self._outbox
 
     # --- messages
 
@@ -201,12 +196,12 @@ class Connection:
         """
         sid = self._subscriptions.add(subject, take, queue, optional=optional)
         if self.up:
-            self._outbox.add(commands.subscribe(subject, sid, queue))
+            self.outbox.add(commands.subscribe(subject, sid, queue))
         try:
             yield
         finally:
             if self._subscriptions.remove(sid) and self.up:
-                self._outbox.add(commands.unsubscribe(sid))
+                self.outbox.add(commands.unsubscribe(sid))
 
     @contextmanager
     def messages(self, subject: str, *, queue: str | None = None, most: int = 65_536) -> Iterator[Messages]:
@@ -234,13 +229,19 @@ class Connection:
         wildcards: bool = False,
     ) -> None:
         """Send a message; waits while the outbox is full. Raises DisconnectedError, or ValueError for a subject."""
-        command = commands.publish(subject, data, reply=reply, headers=headers, wildcards=wildcards)
+        await self._send(commands.publish(subject, data, reply=reply, headers=headers, wildcards=wildcards))
+
+    async def _send(self, command: bytes, until: float = math.inf) -> None:
+        """Put a command into the outbox, unless it stays full ``until`` then."""
         tasks = self._session_tasks()
-        while self._outbox.full:
-            await self._outbox.room()
+        while self.outbox.full:
+            with trio.move_on_at(until) as scope:
+                await self.outbox.room()
+            if scope.cancelled_caught:
+                return
             if self._tasks is not tasks:
                 raise self._down()
-        self._outbox.add(command)
+        self.outbox.add(command)
 
     async def request(
         self,
@@ -252,28 +253,28 @@ class Connection:
         wildcards: bool = False,
     ) -> Message:
         """Return the answer. Raises NoAnswerError, NoRespondersError, DeniedError or DisconnectedError."""
-        send = partial(self.publish, subject, data, headers=headers, wildcards=wildcards)
-        return (await self._asked(subject, send, seconds, many=False))[0]
+        return (await self._answers(Waiting(subject, seconds), data, headers, wildcards=wildcards))[0]
 
     async def request_many(self, subject: str, data: bytes = b"", *, seconds: float = 5.0) -> list[Message]:
         """Return the answers up to one with a status, which is the last. Raises as `request` does."""
-        return await self._asked(subject, partial(self.publish, subject, data), seconds, many=True)
+        return await self._answers(Waiting(subject, seconds, many=True), data)
 
-    async def _asked(
-        self, subject: str, send: Callable[..., object], seconds: float, *, many: bool
+    async def _answers(
+        self,
+        waiting: Waiting,
+        data: bytes,
+        headers: Mapping[str, str] | None = None,
+        *,
+        wildcards: bool = False,
     ) -> list[Message]:
-        reply = self.inbox()
-        waiting = Waiting(subject, many, _LARGEST_ANSWER)
-        self._requests.add(reply, waiting)
+        reply, subject = self.inbox(), waiting.subject
+        command = commands.publish(subject, data, reply=reply, headers=headers, wildcards=wildcards)
+        self.requests.add(reply, waiting)
         try:
-            with trio.move_on_after(seconds) as scope:
-                await send(reply=reply)  # type: ignore[misc]
-                answers = await waiting.result()
+            await self._send(command, waiting.until)
+            answers = await waiting.result()
         finally:
-            self._requests.remove(reply)
-        if scope.cancelled_caught:
-            where = self.status.server
-            raise NoAnswerError(f"no answer from the NATS server {where} to {subject} in {seconds:g} s")
+            self.requests.remove(reply)
         if answers[0].status == NO_RESPONDERS and not answers[0].data:
             raise NoRespondersError(f"nothing answers to {subject} at the NATS server {self.status.server}")
         return answers

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import trio
 
-from reactor.fleet.link.errors import ForeignServerError, LinkError
+from reactor.fleet.link.errors import ForeignServerError, LinkError, NoAnswerError
 from reactor.fleet.wire.parser import Message
+
+_LARGEST_ANSWER = 64 << 20
+"""The size limit in bytes of all answers to one request together."""
 
 
 class Waiting:
     """One pending request. ``many``: it has several answers, of which the last has a status."""
 
-    def __init__(self, subject: str, many: bool, largest: int) -> None:
-        """``largest``: the size limit in bytes of all answers together."""
+    __slots__ = ("_done", "_error", "_left", "_many", "answers", "seconds", "subject", "until")
+
+    def __init__(self, subject: str, seconds: float, *, many: bool = False) -> None:
+        """``seconds``: the time limit, which ends at ``until`` on trio's clock."""
         self.subject = subject
+        self.seconds = seconds
+        self.until = trio.current_time() + seconds
         self.answers: list[Message] = []
         self._many = many
-        self._left = largest
+        self._left = _LARGEST_ANSWER
         self._error: LinkError | None = None
         self._done = trio.Event()
 
@@ -46,10 +54,11 @@ class Waiting:
 
 
 class Requests:
-    """All requests of a connection, by their reply subject."""
+    """All requests of a connection, by their reply subject. One task watches the time limits of all."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, Waiting] = {}
+        self._timer = trio.CancelScope()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -57,10 +66,13 @@ class Requests:
     def add(self, reply: str, waiting: Waiting) -> None:
         """Expect answers to ``reply``."""
         self._waiting[reply] = waiting
+        if waiting.until < self._timer.deadline:  # noqa: PLR1730 - to set it takes longer than to compare
+            self._timer.deadline = waiting.until
 
     def remove(self, reply: str) -> None:
         """Stop expecting answers. A late answer is ignored."""
-        self._waiting.pop(reply, None)
+        if self._waiting.pop(reply, None) is not None and not self._waiting:
+            self._timer.deadline = math.inf
 
     def take(self, message: Message) -> None:
         """Take an answer."""
@@ -74,3 +86,15 @@ class Requests:
         for reply in failed:
             self._waiting.pop(reply).fail(error)
         return len(failed)
+
+    async def expire(self, server: object) -> None:
+        """Fail each request at its time limit, until cancelled. ``server`` is named in the errors."""
+        while True:
+            due = min((each.until for each in self._waiting.values()), default=math.inf)
+            with trio.CancelScope(deadline=due) as self._timer:
+                await trio.sleep_forever()
+            now = trio.current_time()
+            for reply, late in tuple(self._waiting.items()):
+                if late.until <= now:
+                    words = f"no answer from the NATS server {server} to {late.subject} in {late.seconds:g} s"
+                    self._waiting.pop(reply).fail(NoAnswerError(words))

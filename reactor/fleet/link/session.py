@@ -55,6 +55,7 @@ class SessionTasks:
                     nursery.start_soon(self._guarded, self._read)
                     nursery.start_soon(self._guarded, self._send)
                     nursery.start_soon(self._guarded, self._beat, ping)
+                    nursery.start_soon(self._connection.requests.expire, self.session.server)
         finally:
             while self._pongs:
                 self._pongs.popleft()(False)

@@ -12,12 +12,16 @@ from reactor.fleet.wire.headers import encode_headers
 PING, PONG = b"PING\r\n", b"PONG\r\n"
 
 _SUBJECT = re.compile(r"[^\x00-\x20\x7f.]+(?:\.[^\x00-\x20\x7f.]+)*")
+_PLAIN = re.compile(r"[^\x00-\x20\x7f.*>]+(?:\.[^\x00-\x20\x7f.*>]+)*")
+"""Nearly all subjects: without a letter of a wildcard."""
 _WILDCARD = re.compile(r"(?:^|\.)(?:\*|>)(?:\.|$)")
 
 
 def checked_subject(subject: str, *, wildcards: bool = False) -> bytes:
     """Return ``subject`` as bytes. Raises ValueError for an empty token, a space, a control character, or a wildcard."""
-    if not _SUBJECT.fullmatch(subject) or (not wildcards and _WILDCARD.search(subject)):
+    if not _PLAIN.fullmatch(subject) and (
+        not _SUBJECT.fullmatch(subject) or (not wildcards and _WILDCARD.search(subject))
+    ):
         raise ValueError(f"not a subject: {subject!r}")
     return subject.encode(errors="surrogateescape")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,9 +17,10 @@ LARGEST_MESSAGE = 64 << 20
 
 _SHOWN = 60
 _LONGEST_TEXT = 500
-_MOST_DIGITS = 9
-_MESSAGE_WORDS = {b"MSG": 3, b"HMSG": 4}
-"""Operation -> the number of words after it, without a reply subject."""
+_MESSAGE_WORDS = (b"MSG", b"HMSG")
+_HEAD = re.compile(rb"(?i:(H)?MSG) \s*(\S+)\s+(\d{1,9})(?:\s+(\S+))?(?(1)\s+(\d{1,9}))\s+(\d{1,9})\s*")
+"""The groups after the first: subject, number of the subscription, reply subject, size of the headers, size."""
+_DECODER = json.JSONDecoder()
 
 
 class ProtocolError(Exception):
@@ -103,11 +105,10 @@ class Parser:
             line = self._line()
             if line is None:
                 return None
-            first, _, rest = line.partition(b" ")
-            word = first.strip().upper()
-            if word not in _MESSAGE_WORDS:
-                return _operation(word, rest, line)
-            self._head = self._parse_head(word, rest)
+            found = _HEAD.fullmatch(line)
+            if found is None:
+                return _operation(line)
+            self._head = self._checked_head(*found.groups())
         return self._message(self._head)
 
     def _line(self) -> bytes | None:
@@ -121,26 +122,29 @@ class Parser:
         self._at = self._searched = end + 2
         return line
 
-    def _parse_head(self, word: bytes, rest: bytes) -> _Head:
-        words = rest.split()
-        fixed = _MESSAGE_WORDS[word]
-        numbers = [words[1], *words[2 - fixed :]] if len(words) in (fixed, fixed + 1) else []
-        if not numbers or not all(map(bytes.isdigit, numbers)) or max(map(len, numbers)) > _MOST_DIGITS:
-            raise ProtocolError(f"a malformed line: {word.decode()} {_shown(rest)}")
-        sid, *sizes = map(int, numbers)
-        size, headers_size = sizes[-1], sizes[0] if len(sizes) > 1 else 0
+    def _checked_head(
+        self,
+        _: bytes | None,
+        subject: bytes,
+        sid: bytes,
+        reply: bytes | None,
+        headers: bytes | None,
+        all_: bytes,
+    ) -> _Head:
+        size, headers_size = int(all_), int(headers or 0)
         if size > self.largest or headers_size > size:
             raise ProtocolError(f"a message of {size:,} bytes, {headers_size:,} of them headers")
-        reply = text_of(words[2]) if len(words) > fixed else None
-        return _Head(text_of(words[0]), sid, reply, headers_size, size)
+        return _Head(
+            text_of(subject), int(sid), None if reply is None else text_of(reply), headers_size, size
+        )
 
     def _message(self, head: _Head) -> Message | None:
         start, middle, end = self._at, self._at + head.headers_size, self._at + head.size
         if len(self._buffer) < end + 2:
             return None
+        if not self._buffer.startswith(b"\r\n", end):
+            raise ProtocolError("a message is longer than its announced size")
         with memoryview(self._buffer) as view:
-            if bytes(view[end : end + 2]) != b"\r\n":
-                raise ProtocolError("a message is longer than its announced size")
             headers, data = bytes(view[start:middle]), bytes(view[middle:end])
         self._at = self._searched = end + 2
         self._head = None
@@ -152,8 +156,12 @@ _NOTHING = Info({})
 """Stands for `+OK`, which needs no reaction."""
 
 
-def _operation(word: bytes, rest: bytes, line: bytes) -> Operation:
+def _operation(line: bytes) -> Operation:
     """Return the operation of a line without payload."""
+    first, _, rest = line.partition(b" ")
+    word = first.strip().upper()
+    if word in _MESSAGE_WORDS:
+        raise ProtocolError(f"a malformed line: {word.decode()} {_shown(rest)}")
     match word:
         case b"PING":
             return Ping()
@@ -171,7 +179,7 @@ def _operation(word: bytes, rest: bytes, line: bytes) -> Operation:
 def parse_object(data: bytes) -> dict[str, Any]:
     """Parse a JSON object of the server. Raises ProtocolError for anything else."""
     try:
-        found = json.loads(data)
+        found = _DECODER.decode(data.decode())
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
