@@ -39,27 +39,19 @@ class _Outside(NamedTuple):
 class _Item(NamedTuple):
     """One item of the manifest: the ``values`` of its own properties, and what was made of it, if that had no problem.
 
-    ``values`` is None if they have expressions in lists or maps.
+    ``values`` is None if they have expressions in lists or maps: the offsets of these are not found again.
     """
 
     declaration: Declaration
     values: Values | None
     bound: Bound | None = None
 
-    def values_of(self, declaration: Declaration) -> Values | None:
-        """Return the values of the body of ``declaration``, which is written alike, perhaps at another place."""
-        if self.values is None:
-            return None
-        body = declaration.body or Mapping(0)  # without a body, nothing is deferred
-        deferred = {key: tree._replace(at=body.value_at(key)) for key, tree in self.values.deferred.items()}
-        return Values({**self.values.plain}, deferred=deferred)
-
 
 class BoundItems:
     """The items of one file in its last load, by their kinds and names as written.
 
     What was made of an item is used again only if it had no problem, the item is written as before, with its defaults,
-    what it reads of the data is as before, and all other sections are. Its expressions keep their old positions and data,
+    what it reads of the data is as before, and all other sections are. Its expressions keep their old offsets and data,
     so the result is for checking only and must not run.
     """
 
@@ -70,6 +62,7 @@ class BoundItems:
         self._data: Any = {}
         self._data_before: Any = None
         self._unchanged: dict[Path, bool] = {}
+        self._computed: dict[type[Resource], bool] = {}
         self._before: dict[tuple[type[Resource], str], _Item] = {}
         self._now: dict[tuple[type[Resource], str], _Item] = {}
 
@@ -82,7 +75,7 @@ class BoundItems:
         is_same = self._outside is not None and self._outside.is_like(outside)
         self._before, self._now = (self._now if is_same else {}), {}
         self._data_before = None if _is_same(self._data, data.values) else self._data
-        self._outside, self._data, self._unchanged = outside, data.values, {}
+        self._outside, self._data, self._unchanged, self._computed = outside, data.values, {}, {}
 
     def end(self) -> None:
         """Drop what the load that has ended did not use again: to free it takes some milliseconds."""
@@ -97,20 +90,25 @@ class BoundItems:
         if (
             bound is not None
             and self._data_before is not None
-            and not self._reads_same_data(bound, declaration)
+            and not self._reads_same_data(model, bound, declaration)
         ):
             bound = None
         self._now[model, name] = _Item(declaration, found.values, bound)
         return bound
 
     def own_values(self, model: type[Resource], name: str, declaration: Declaration) -> Values | None:
-        """Return the values of the body of an item for which `find` returned None, if it is as before; else None."""
-        found = self._now.get((model, name))
-        return None if found is None or found.declaration is not declaration else found.values_of(declaration)
+        """Return the values of the body of an item for which `find` returned None, if it is as before; else None.
 
-    def _reads_same_data(self, bound: Bound, declaration: Declaration) -> bool:
+        Their expressions have the offsets of an earlier load.
+        """
+        found = self._now.get((model, name))
+        return None if found is None or found.declaration is not declaration else found.values
+
+    def _reads_same_data(self, model: type[Resource], bound: Bound, declaration: Declaration) -> bool:
         """Whether all that the expressions of an item read has the same values as in the last load."""
-        if _has_expression(declaration.general):
+        if model not in self._computed:
+            self._computed[model] = _has_expression(declaration.general)
+        if self._computed[model]:
             return False
         return bound.deferred is None or all(map(self._is_unchanged, bound.deferred.paths))
 
@@ -134,8 +132,7 @@ class BoundItems:
         is_loop = FOR_EACH in (declaration.body or ())
         if not is_loop and not issubclass(model, Composite) and not _is_computed(model, name, declaration):
             is_simple = all(tree.__class__ is Expressive for tree in values.deferred.values())
-            copied = Values({**values.plain}, deferred={**values.deferred}) if is_simple else None
-            self._now[model, name] = _Item(declaration, copied)
+            self._now[model, name] = _Item(declaration, values if is_simple else None)
 
     def keep(self, model: type[Resource], name: str, bound: Bound) -> None:
         """Keep what was made of an item without a problem, if its values are kept, and unless it has read a file."""

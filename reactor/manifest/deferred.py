@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +128,8 @@ class DeferredBinding(Deferred):
     def paths(self) -> frozenset[Path]:
         """The paths that the expressions may read: of data, facts and the other roots."""
         read = [each.template.reads for _, each in expressives(self._trees)]
+        if len(read) == 1 and not self._conditions:
+            return read[0]  # the usual case: many resources share the set of their template
         return frozenset().union(*read, *(each.expression.reads for each in self._conditions))
 
     def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
@@ -137,10 +139,13 @@ class DeferredBinding(Deferred):
         """
         known: dict[str, Any] = {}
         functions = self._expression_context.expression_functions
-        with functions.reading() as reads:
+        outcomes = functions.outcomes
+        is_quick = outcomes is not None and all(map(outcomes.has, self._trees.values()))
+        reading = nullcontext(set[str]()) if is_quick else functions.reading()
+        with reading as reads:
             for key, tree in self._trees.items():
                 try:
-                    known[key] = evaluated(tree, functions.scope, functions.outcomes)
+                    known[key] = evaluated(tree, functions.scope, outcomes)
                 except MisplacedError as found:
                     report(found)
                 except NotYetError:
@@ -299,7 +304,10 @@ class DeferredBinding(Deferred):
         )
 
     def _taken(self) -> dict[str, PropertyPath]:
-        calls = [(path, each.template.calls(OUTPUT)) for path, each in expressives(self._trees)]
+        calling = [(path, each.template) for path, each in expressives(self._trees) if OUTPUT in each.text]
+        if not (calling or self._conditions):
+            return {}
+        calls = [(path, each.calls(OUTPUT)) for path, each in calling]
         calls += [(("control", each.name), each.expression.calls(OUTPUT)) for each in self._conditions]
         found: dict[str, PropertyPath] = {}
         for path, sites in calls:

@@ -100,6 +100,12 @@ class Outcomes:
             raise found.moved(0)
         return found
 
+    def has(self, tree: Any) -> bool:
+        """Whether ``tree`` is a string whose value is remembered: `evaluate` calls no function of the host for it."""
+        if tree.__class__ is not Expressive:
+            return False
+        return self._found.get((tree.text, tree.as_text), _VARYING) is not _VARYING
+
     def _first(self, tree: Expressive, scope: Scope) -> Any:
         key = tree.text, tree.as_text
         self._found[key] = _VARYING

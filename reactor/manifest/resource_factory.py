@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from reactor.language.errors import ExpressionError
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
-from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
+from reactor.manifest.evaluation import Expressive, MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
 from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
@@ -20,7 +20,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
-from reactor.resource.class_defaults import with_defaults
+from reactor.resource.class_defaults import unchecked
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
@@ -108,7 +108,7 @@ class ResourceFactory:
         if refs:
             placeholder = _placeholder(model, values)
             self._scope_alias(placeholder)
-            ref = numbered(refs[0] if self._scope else placeholder.ref, number)
+            ref = numbered(refs[0] if self._scope else f"{placeholder.kind}#{placeholder.name}", number)
             declare(placeholder, Declared(ref, self._form, declaration.at))
             self._resource_table.placeholders.append((placeholder, declaration))
         return None
@@ -131,7 +131,7 @@ class ResourceFactory:
         """Add a valid resource with its `Declared` record, and what it warns of."""
         (resource, values, deferred, _), (first, number) = bound, numbered_ref
         is_label = bool(self._scope) and first.partition("#")[2] != values.plain["name"]
-        ref = numbered(first if is_label else resource.ref, number)
+        ref = numbered(first if is_label else f"{resource.kind}#{resource.name}", number)
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
@@ -240,13 +240,15 @@ class ResourceFactory:
         deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
         def report(found: MisplacedError) -> None:
-            report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
+            at = _offset(found.expressive, values, declaration)
+            report_expression(found.error, self._problems, at, found.expressive.text)
             values.invalid.update(values.deferred)
 
         values.plain.update(deferred.try_values(report))
-        fields = model.model_fields
-        required = [name for name in deferred.unknown & fields.keys() if fields[name].is_required()]
-        values.plain.update(dict.fromkeys(required, MASK))  # never applied: the check waits
+        if deferred.unknown:
+            fields = model.model_fields
+            required = [name for name in deferred.unknown & fields.keys() if fields[name].is_required()]
+            values.plain.update(dict.fromkeys(required, MASK))  # never applied: the check waits
         values.secret |= deferred.secret
         try:
             deferred.try_conditions()
@@ -281,12 +283,15 @@ class ResourceFactory:
         name, alias = values.plain.get("name"), values.plain.get("alias")
         if not isinstance(name, str):
             return (), 1
-        is_label = model.is_label(values.plain.keys() | values.deferred.keys())
+        is_composite = issubclass(model, Composite)
+        is_label = (is_composite or bool(self._scope)) and model.is_label(
+            values.plain.keys() | values.deferred.keys()
+        )
         ref = f"{model.kind}#{self._scope if is_label else ''}{name}"
         again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
-        if may_repeat or (issubclass(model, Composite) and not is_label):
+        if may_repeat or (is_composite and not is_label):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         hint = "remove one of them, or rename it"
         if not self._resource_table.claim(ref, declaration.at, self._problems, hint, again):
@@ -306,6 +311,15 @@ def _follows_audits(model: type[Resource], values: Values) -> bool:
     return isinstance(meta, dict) and meta.get("now") == "audit" and not issubclass(model, Composite)
 
 
+def _offset(expressive: Expressive, values: Values, declaration: Declaration) -> int:
+    """Return where an expression of ``values`` is now; an earlier load may have read it at another place."""
+    for key, tree in values.deferred.items():
+        if tree is expressive:
+            nodes = (declaration.body, declaration.defaults, declaration.general)
+            return next(node.value_at(key) for node in nodes if node is not None and key in node)
+    return expressive.at
+
+
 def _placeholder(model: type[Resource], values: Values) -> Resource:
     """Return a resource with only its name and references: these are checked even if other properties are invalid."""
     given = values.plain
@@ -315,4 +329,4 @@ def _placeholder(model: type[Resource], values: Values) -> Resource:
     for name in _REFERENCES.keys() & given.keys():
         with suppress(ValidationError):
             valid[name] = _REFERENCES[name].validate_python(given[name])
-    return with_defaults(model).model_copy(update=valid)
+    return unchecked(model, valid)
