@@ -127,7 +127,7 @@ class Binder:
                 continue
             if body is None or isinstance(body, Mapping):
                 declaration = Declaration(item.key_at(name), body, defaults, general.node)
-                if not self._bind_again(model, name, declaration):
+                if not self._bind_again(model, name, declaration, common):
                     self._bind_item(model, name, declaration, common)
                 continue
             self._resource_table.broken.add(f"{model.kind}#{name}")
@@ -151,9 +151,10 @@ class Binder:
             )
         for iteration in self._iterations(model, key, declaration):
             values = self._values(model, key, declaration, iteration.reader, common)
+            is_clean = self._problems.count == problems
             made = self._factory.make(model, declaration, values, iteration.expression_context)
-            if self._bound is not None and made is not None and self._problems.count == problems:
-                self._bound.keep(model, key, made)
+            if self._bound is not None and made is not None and is_clean:
+                self._bound.keep(model, key, declaration, made, common, iteration)
 
     def _values(
         self,
@@ -179,11 +180,18 @@ class Binder:
                 self._bound.keep_values(model, key, declaration, own)
         return own
 
-    def _bind_again(self, model: type[Resource], key: str, declaration: Declaration) -> bool:
-        """Add what the last load made of the same item, and return whether there is such."""
-        found = None if self._bound is None else self._bound.find(model, key, declaration)
+    def _bind_again(
+        self,
+        model: type[Resource],
+        key: str,
+        declaration: Declaration,
+        common: Callable[[ValueReader], Values],
+    ) -> bool:
+        """Add what an earlier load made of the same item, and return whether there is such."""
+        outside = self._loops.outside
+        found = None if self._bound is None else self._bound.find(model, key, declaration, common, outside)
         if found is not None:
-            self._factory.make_again(found, declaration, self._loops.outside.expression_context)
+            self._factory.make_again(found, declaration, outside.expression_context)
         return found is not None
 
     def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterable[Iteration]:

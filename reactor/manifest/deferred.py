@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,24 +137,31 @@ class DeferredBinding(Deferred):
 
         Calls ``report`` for each expression that can never be evaluated.
         """
-        known: dict[str, Any] = {}
         functions = self._expression_context.expression_functions
         outcomes = functions.outcomes
-        is_quick = outcomes is not None and all(map(outcomes.has, self._trees.values()))
-        reading = nullcontext(set[str]()) if is_quick else functions.reading()
-        with reading as reads:
-            for key, tree in self._trees.items():
-                try:
-                    known[key] = evaluated(tree, functions.scope, outcomes)
-                except MisplacedError as found:
-                    report(found)
-                except NotYetError:
-                    pass  # evaluated again at each check
-        self._read_by_values = frozenset(reads)
-        self.secret = _secret_keys(known)
-        self.unknown = frozenset(self._trees) - known.keys()
+        if outcomes is not None and all(map(outcomes.known, self._trees.values())):
+            known = self._known(report)  # reads no file, and has no secret
+        else:
+            with functions.reading() as reads:
+                known = self._known(report)
+            self._read_by_values = frozenset(reads)
+            self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
             self._values = known
+            self.unknown = frozenset()
+        else:
+            self.unknown = frozenset(self._trees) - known.keys()
+        return known
+
+    def _known(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
+        functions, known = self._expression_context.expression_functions, dict[str, Any]()
+        for key, tree in self._trees.items():
+            try:
+                known[key] = evaluated(tree, functions.scope, functions.outcomes)
+            except MisplacedError as found:
+                report(found)
+            except NotYetError:
+                pass  # evaluated again at each check
         return known
 
     def rename(self, names: Mapping[str, str]) -> None:

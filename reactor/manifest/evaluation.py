@@ -100,11 +100,17 @@ class Outcomes:
             raise found.moved(0)
         return found
 
-    def has(self, tree: Any) -> bool:
-        """Whether ``tree`` is a string whose value is remembered: `evaluate` calls no function of the host for it."""
+    def known(self, tree: Any) -> tuple[type, Any] | None:
+        """Return the type and value of a remembered string, or the type of errors and None; None for other trees.
+
+        `evaluate` calls no function of the host for a remembered one.
+        """
         if tree.__class__ is not Expressive:
-            return False
-        return self._found.get((tree.text, tree.as_text), _VARYING) is not _VARYING
+            return None
+        found = self._found.get((tree.text, tree.as_text), _VARYING)
+        if isinstance(found, ExpressionError):
+            return ExpressionError, None
+        return None if found is _VARYING else (type(found), found)
 
     def _first(self, tree: Expressive, scope: Scope) -> Any:
         key = tree.text, tree.as_text
