@@ -140,10 +140,10 @@ class DeferredBinding(Deferred):
         functions = self._expression_context.expression_functions
         outcomes = functions.outcomes
         if outcomes is not None and all(map(outcomes.known, self._trees.values())):
-            known = self._known(report)  # reads no file, and has no secret
+            known = self._tried(report)  # reads no file, and has no secret
         else:
             with functions.reading() as reads:
-                known = self._known(report)
+                known = self._tried(report)
             self._read_by_values = frozenset(reads)
             self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
@@ -153,7 +153,7 @@ class DeferredBinding(Deferred):
             self.unknown = frozenset(self._trees) - known.keys()
         return known
 
-    def _known(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
+    def _tried(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
         functions, known = self._expression_context.expression_functions, dict[str, Any]()
         for key, tree in self._trees.items():
             try:
