@@ -170,6 +170,7 @@ class BoundList:
         self._written = written
         self._common = common
         self._outside = outside
+        self._scope = outside.expression_context.scope
         self._outcomes = outside.expression_context.expression_functions.outcomes
 
     @cached_property
@@ -205,10 +206,10 @@ class BoundList:
         return made
 
     def _cause(self, values: Values | None) -> _Cause | None:
-        """Return what the result of an item depends on, besides its text; None if that is not known (yet)."""
+        """Return what the result of an item depends on, besides its text; None if that is not known."""
         if values is None or self._outcomes is None or _CONTROL in values.plain:
             return None
-        known = [self._outcomes.known(tree) for tree in values.deferred.values()]
+        known = [self._outcomes.known(tree, self._scope) for tree in values.deferred.values()]
         return None if None in known or self._number is None else (self._number, *known)
 
     def _reads_same_data(self, bound: Bound) -> bool:

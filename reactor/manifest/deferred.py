@@ -139,7 +139,7 @@ class DeferredBinding(Deferred):
         """
         functions = self._expression_context.expression_functions
         outcomes = functions.outcomes
-        if outcomes is not None and all(map(outcomes.known, self._trees.values())):
+        if outcomes is not None and all(map(outcomes.has, self._trees.values())):
             known = self._tried(report)  # reads no file, and has no secret
         else:
             with functions.reading() as reads:
