@@ -79,9 +79,7 @@ class _Defaults(NamedTuple):
             is_alike(self.of_list, other.of_list)
             and is_alike(only(self.general, names), only(other.general, names))
             and is_same(ours.plain, theirs.plain)
-            and bool(ours.invalid) is bool(theirs.invalid)
-            and ours.invalid & names.keys() == theirs.invalid & names.keys()
-            and ours.secret == theirs.secret
+            and bool(ours.invalid) is bool(theirs.invalid)  # which ones are invalid follows from the others
         )
 
 

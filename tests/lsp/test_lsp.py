@@ -323,6 +323,55 @@ def test_random_edits_of_data_and_defaults_have_the_problems_of_a_new_text(tmp_p
     assert 30 <= valid < 100
 
 
+TOGGLED = """\
+data:
+  web: {port: 80}
+  target: /tmp/lsp-other
+  on: true
+defaults:
+  file: {target: "{{ Data.target }}"}
+  package: {control: {if: Data.on}}
+  group: {gid: 5}
+resources:
+  - file:
+      - defaults: {force: 1.0}
+      - /tmp/lsp-link: {ensure: link, force: true}
+      - /tmp/lsp-file: {ensure: present, mode: "0644"}
+  - file:
+      - defaults: {content: "{{ Data.web.port }}"}
+      - /tmp/lsp-read: {ensure: present, owner: root, group: root, mode: "0644"}
+  - exec:
+      - run: {command: "true", environment: "{{ Data.web.port }}"}
+      - twice: {name: twice, command: [], cwd: "/{{ Data.web.port }}"}
+  - package: [vim: {ensure: present}]
+  - group: [games: {ensure: present}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("port: 80", 'port: "80"'),
+        ("port: 80", "prt: 80"),
+        ("force: 1.0", "force: 1.00"),
+        ("target: /tmp/lsp-other", "target: /tmp/lsp-link"),
+        ('file: {target: "{{ Data.target }}"}', "file: {group: [a]}"),
+        ("file: {target: '/x', group: [a], owner: root}", "file: {target: '/x', group: root, owner: [a]}"),
+        ("on: true", "on: 5"),
+        ("group: {gid: 5}", "group: {gid: 5, git: 5}"),
+        ("twice: {name: twice, command: []", "twice: {command: []"),
+    ],
+)
+def test_what_was_found_before_is_used_only_where_it_is_found_again(tmp_path, first, second):
+    known, found = Document(str(tmp_path / "m.yaml"), TOGGLED), []
+    base = TOGGLED if first in TOGGLED else TOGGLED.replace('file: {target: "{{ Data.target }}"}', first)
+    for text in (base, base.replace(first, second)) * 2:
+        known = Document(known.path, text, known)
+        found.append(known.problems(NO_INPUTS, {known.path: text}, ()))
+        assert found[-1] == Document(known.path, text).problems(NO_INPUTS, {known.path: text}, ())
+    assert found[0] != found[1]
+
+
 @pytest.mark.parametrize(
     "wrong", ["    port: 81", "    prt: 80", "    port: [80", "    timeut: 5", "    timeout: x"]
 )
