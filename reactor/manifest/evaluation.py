@@ -115,7 +115,7 @@ class Outcomes:
         if tree.__class__ is not Expressive:
             return None
         key = tree.text, tree.as_text
-        if key not in self._found and self._may_remember(tree, scope):
+        if key not in self._found and self._can_be_kept(tree, scope):
             with suppress(ExpressionError, NotYetError):
                 self._first(tree, scope)
         found = self._found.get(key, _VARYING)
@@ -123,13 +123,13 @@ class Outcomes:
             return ExpressionError, None
         return None if found is _VARYING else (type(found), found)
 
-    def _may_remember(self, tree: Expressive, scope: Scope) -> bool:
+    def _can_be_kept(self, tree: Expressive, scope: Scope) -> bool:
         return scope.strict and tree.template.names() <= scope.names.keys()
 
     def _first(self, tree: Expressive, scope: Scope) -> Any:
         key = tree.text, tree.as_text
         self._found[key] = _VARYING
-        if not self._may_remember(tree, scope):
+        if not self._can_be_kept(tree, scope):
             return tree.evaluate(scope)
         try:
             value = tree.evaluate(scope)
