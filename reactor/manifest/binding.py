@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
@@ -28,7 +28,15 @@ from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
-    from reactor.manifest.bound_items import BoundItems
+    from reactor.manifest.bound_items import BoundItems, BoundList
+
+
+class _List(NamedTuple):
+    """What the items of one list have in common: their kind, their defaults, and what earlier loads made of them."""
+
+    model: type[Resource]
+    defaults: Callable[[ValueReader], Values]
+    bound: BoundList | None
 
 
 class Binder:
@@ -118,6 +126,7 @@ class Binder:
         bodies = [body for item in items if isinstance(item, Mapping) for body in item.values()]
         if not any(isinstance(body, Mapping) and self._loops.keys(body) for body in bodies):
             common(self._loops.outside.reader)  # reports its errors also if the list has no other item
+        of_list = _List(model, common, self._bound_list(model, (defaults, general.node), common))
         for index, item in enumerate(items):
             if not isinstance(item, Mapping) or len(item) != 1:
                 self._report_item(model, item, items.value_at(index))
@@ -127,21 +136,27 @@ class Binder:
                 continue
             if body is None or isinstance(body, Mapping):
                 declaration = Declaration(item.key_at(name), body, defaults, general.node)
-                if not self._bind_again(model, name, declaration):
-                    self._bind_item(model, name, declaration, common)
+                if not self._bind_again(of_list, name, declaration):
+                    self._bind_item(of_list, name, declaration)
                 continue
             self._resource_table.broken.add(f"{model.kind}#{name}")
             if body is not INVALID:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
                 self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
 
-    def _bind_item(
+    def _bound_list(
         self,
         model: type[Resource],
-        key: str,
-        declaration: Declaration,
+        written: tuple[Mapping | None, Mapping | None],
         common: Callable[[ValueReader], Values],
-    ) -> None:
+    ) -> BoundList | None:
+        if self._bound is None:
+            return None
+        from reactor.manifest.bound_items import BoundList  # noqa: PLC0415 - only an editor has bound items
+
+        return BoundList(self._bound, model, written, common, self._loops.outside)
+
+    def _bind_item(self, of_list: _List, key: str, declaration: Declaration) -> None:
         """Bind one item of a list: a name (``key``) and its properties. A loop makes several resources of it."""
         body, problems = declaration.body, self._problems.count
         if body is not None and "name" in body:
@@ -149,39 +164,31 @@ class Binder:
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
-        for iteration in self._iterations(model, key, declaration):
-            values = self._values(model, key, declaration, iteration.reader, common)
-            made = self._factory.make(model, declaration, values, iteration.expression_context)
-            if self._bound is not None and made is not None and self._problems.count == problems:
-                self._bound.keep(model, key, made)
+        for iteration in self._iterations(of_list.model, key, declaration):
+            values = self._values(of_list, key, declaration, iteration.reader)
+            is_clean = self._problems.count == problems
+            made = self._factory.make(of_list.model, declaration, values, iteration.expression_context)
+            if of_list.bound is not None and made is not None and is_clean:
+                of_list.bound.keep(key, declaration, made)
 
-    def _values(
-        self,
-        model: type[Resource],
-        key: str,
-        declaration: Declaration,
-        reader: ValueReader,
-        common: Callable[[ValueReader], Values],
-    ) -> Values:
-        values = self._own_values(model, key, declaration, reader).over(common(reader))
+    def _values(self, of_list: _List, key: str, declaration: Declaration, reader: ValueReader) -> Values:
+        values = self._own_values(of_list, key, declaration, reader).over(of_list.defaults(reader))
         reader.read_name(values, key, declaration.at)
         return values
 
-    def _own_values(
-        self, model: type[Resource], key: str, declaration: Declaration, reader: ValueReader
-    ) -> Values:
+    def _own_values(self, of_list: _List, key: str, declaration: Declaration, reader: ValueReader) -> Values:
         """Return the values of the body of an item, without defaults and name."""
-        body, problems = declaration.body, self._problems.count
-        own = None if self._bound is None else self._bound.own_values(model, key, declaration)
+        body, problems, bound = declaration.body, self._problems.count, of_list.bound
+        own = None if bound is None else bound.own_values(key, declaration)
         if own is None:
-            own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
-            if self._bound is not None and not own.invalid and self._problems.count == problems:
-                self._bound.keep_values(model, key, declaration, own)
+            own = Values() if body is None else reader.read(body, of_list.model, self._loops.keys(body))
+            if bound is not None and not own.invalid and self._problems.count == problems:
+                bound.keep_values(key, declaration, own)
         return own
 
-    def _bind_again(self, model: type[Resource], key: str, declaration: Declaration) -> bool:
-        """Add what the last load made of the same item, and return whether there is such."""
-        found = None if self._bound is None else self._bound.find(model, key, declaration)
+    def _bind_again(self, of_list: _List, key: str, declaration: Declaration) -> bool:
+        """Add what an earlier load made of the same item, and return whether there is such."""
+        found = None if of_list.bound is None else of_list.bound.find(key, declaration)
         if found is not None:
             self._factory.make_again(found, declaration, self._loops.outside.expression_context)
         return found is not None

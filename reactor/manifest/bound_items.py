@@ -1,28 +1,43 @@
-"""What an earlier load made of the items of a manifest: an editor loads it after each key that is typed."""
+"""What earlier loads made of the items of a manifest: an editor loads it after each key that is typed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping as AbstractMapping
+from functools import cached_property
+from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.data.resolve import Resolved
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import Expressive
-from reactor.manifest.loops import FOR_EACH
-from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.likeness import has_expression, is_alike, is_same, only
+from reactor.manifest.loops import FOR_EACH, Iteration
+from reactor.manifest.nodes import Mapping
+from reactor.manifest.placeholders import Failed
 from reactor.manifest.reparsing import Reparser
-from reactor.manifest.values import Values
+from reactor.manifest.resource_factory import Bound
+from reactor.manifest.scalar_types import field_names
+from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
     from reactor.language.expression.analysis import Path
-    from reactor.manifest.resource_factory import Bound
 
 _OWN = ("resources", "data", "defaults")
 """The sections that are compared item by item."""
 _INDEPENDENT = ("facts", "environ", "secrets", "kib", "mib", "gib", "tib")
 """The roots that have the same values in every load."""
 _MISSING = object()
+_CONTROL = "control"
+"""The property with conditions. Their outcomes are not remembered."""
+_MOST = 4
+"""How many valid results of an item are kept, and how many with problems: one types back and forth."""
+
+_Cause = tuple[Any, ...]
+"""Why an item became what it is: the number of its defaults, and the types and values of its expressions."""
 
 
 class _Outside(NamedTuple):
@@ -37,41 +52,58 @@ class _Outside(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """One item of the manifest: the ``values`` of its own properties, and what was made of it, if that had no problem.
+    """One item of the manifest: the ``values`` of its own properties, and what was made of it.
 
-    ``values`` is None if they have expressions in lists or maps.
+    ``values`` is None if they have expressions in lists or maps: the offsets of these are not found again. ``bound`` is
+    what the last load made, if it had no problem. ``made`` are the last different results, by their causes.
     """
 
     declaration: Declaration
     values: Values | None
     bound: Bound | None = None
+    made: AbstractMapping[_Cause, Bound | Failed] = MappingProxyType({})
 
-    def values_of(self, declaration: Declaration) -> Values | None:
-        """Return the values of the body of ``declaration``, which is written alike, perhaps at another place."""
-        if self.values is None:
-            return None
-        body = declaration.body or Mapping(0)  # without a body, nothing is deferred
-        deferred = {key: tree._replace(at=body.value_at(key)) for key, tree in self.values.deferred.items()}
-        return Values({**self.values.plain}, deferred=deferred)
+
+class _Defaults(NamedTuple):
+    """The defaults of the items of a list: of the list and of the manifest as written, and the values of both."""
+
+    of_list: Mapping | None
+    general: Mapping | None
+    values: Values
+
+    def is_like(self, other: _Defaults, model: type[Resource]) -> bool:
+        """Whether an item of ``model`` gets the same from both. What is no property is ignored: it was reported."""
+        names = field_names(model)
+        ours, theirs = self.values, other.values
+        return (
+            is_alike(self.of_list, other.of_list)
+            and is_alike(only(self.general, names), only(other.general, names))
+            and is_same(ours.plain, theirs.plain)
+            and bool(ours.invalid) is bool(theirs.invalid)  # which ones are invalid follows from the others
+        )
 
 
 class BoundItems:
     """The items of one file in its last load, by their kinds and names as written.
 
-    What was made of an item is used again only if it had no problem, the item is written as before, with its defaults,
-    what it reads of the data is as before, and all other sections are. Its expressions keep their old positions and data,
-    so the result is for checking only and must not run.
+    What was made of an item is used again only if the item is written as before, all sections but `_OWN` are, and its
+    defaults and what it reads of the data are as before, or its defaults and expressions have values of an earlier load.
+    Its expressions keep their old offsets and data, so the result is for checking only and must not run.
     """
 
     def __init__(self) -> None:
         self.reparser = Reparser()
         """Parses the file."""
+        self.before: dict[tuple[type[Resource], str], _Item] = {}
+        self.now: dict[tuple[type[Resource], str], _Item] = {}
+        self.has_same_data = True
+        """Whether all data are as in the last load."""
         self._outside: _Outside | None = None
         self._data: Any = {}
-        self._data_before: Any = None
+        self._data_before: Any = {}
         self._unchanged: dict[Path, bool] = {}
-        self._before: dict[tuple[type[Resource], str], _Item] = {}
-        self._now: dict[tuple[type[Resource], str], _Item] = {}
+        self._defaults: dict[type[Resource], dict[int, _Defaults]] = {}
+        self._numbers = count()
 
     def begin(self, root: Mapping, data: Resolved) -> None:
         """Begin a load of the file with this ``root`` and ``data``."""
@@ -79,42 +111,18 @@ class BoundItems:
         sections.merge(root)
         sections.update(dict.fromkeys(sections.keys() & _OWN))
         outside = _Outside(sections, data.secrets, data.is_whole)
-        is_same = self._outside is not None and self._outside.is_like(outside)
-        self._before, self._now = (self._now if is_same else {}), {}
-        self._data_before = None if _is_same(self._data, data.values) else self._data
-        self._outside, self._data, self._unchanged = outside, data.values, {}
+        is_like = self._outside is not None and self._outside.is_like(outside)
+        self.before, self.now = (self.now if is_like else {}), {}
+        self._data_before, self._data, self._unchanged = self._data, data.values, {}
+        self.has_same_data = is_same(self._data_before, self._data)
+        self._outside = outside
 
     def end(self) -> None:
         """Drop what the load that has ended did not use again: to free it takes some milliseconds."""
-        self._before, self._data_before = {}, None
+        self.before, self._data_before = {}, {}
 
-    def find(self, model: type[Resource], name: str, declaration: Declaration) -> Bound | None:
-        """Return what was made of the same item in the last load, or None. Its values are kept for `own_values` in any case."""
-        found = self._before.get((model, name))
-        if found is None or not _is_alike(found.declaration.body, declaration.body):
-            return None
-        bound = found.bound if _has_same_defaults(found.declaration, declaration) else None
-        if (
-            bound is not None
-            and self._data_before is not None
-            and not self._reads_same_data(bound, declaration)
-        ):
-            bound = None
-        self._now[model, name] = _Item(declaration, found.values, bound)
-        return bound
-
-    def own_values(self, model: type[Resource], name: str, declaration: Declaration) -> Values | None:
-        """Return the values of the body of an item for which `find` returned None, if it is as before; else None."""
-        found = self._now.get((model, name))
-        return None if found is None or found.declaration is not declaration else found.values_of(declaration)
-
-    def _reads_same_data(self, bound: Bound, declaration: Declaration) -> bool:
-        """Whether all that the expressions of an item read has the same values as in the last load."""
-        if _has_expression(declaration.general):
-            return False
-        return bound.deferred is None or all(map(self._is_unchanged, bound.deferred.paths))
-
-    def _is_unchanged(self, path: Path) -> bool:
+    def is_unchanged(self, path: Path) -> bool:
+        """Whether the value at a path is as in the last load."""
         if path not in self._unchanged:
             self._unchanged[path] = self._is_same_at(*path)
         return self._unchanged[path]
@@ -127,53 +135,129 @@ class BoundItems:
             if key is None or not (isinstance(before, dict) and isinstance(now, dict)):
                 break
             before, now = before.get(key, _MISSING), now.get(key, _MISSING)
-        return _is_same(before, now)
+        return is_same(before, now)
 
-    def keep_values(self, model: type[Resource], name: str, declaration: Declaration, values: Values) -> None:
+    def number(self, model: type[Resource], defaults: _Defaults) -> int:
+        """Return the number of these defaults, which is that of like ones of an earlier load."""
+        known = self._defaults.setdefault(model, {})
+        found = next((each for each, before in known.items() if before.is_like(defaults, model)), None)
+        number = next(self._numbers) if found is None else found
+        known.pop(number, None)
+        known[number] = defaults
+        if len(known) > 2 * _MOST:
+            del known[next(iter(known))]
+        return number
+
+
+class BoundList:
+    """The items of one list of ``model`` among those of ``bound``. ``common`` reads their defaults.
+
+    These are written in ``of_list`` and ``general``. What is in no loop is read ``outside``.
+    """
+
+    def __init__(
+        self,
+        bound: BoundItems,
+        model: type[Resource],
+        written: tuple[Mapping | None, Mapping | None],
+        common: Callable[[ValueReader], Values],
+        outside: Iteration,
+    ) -> None:
+        self._bound = bound
+        self._model = model
+        self._written = written
+        self._common = common
+        self._outside = outside
+        self._scope = outside.expression_context.scope
+        self._outcomes = outside.expression_context.expression_functions.outcomes
+
+    @cached_property
+    def _number(self) -> int | None:
+        """The number of the defaults; None if they have expressions that are evaluated later."""
+        values = self._common(self._outside.reader)
+        if values.deferred or _CONTROL in values.plain:
+            return None
+        return self._bound.number(self._model, _Defaults(*self._written, values))
+
+    @cached_property
+    def _is_general_computed(self) -> bool:
+        return has_expression(self._written[1])
+
+    def find(self, name: str, declaration: Declaration) -> Bound | Failed | None:
+        """Return what was made of the same item in an earlier load, or None.
+
+        Its values are kept for `own_values` in any case.
+        """
+        found = self._bound.before.get((self._model, name))
+        if found is None or not is_alike(found.declaration.body, declaration.body):
+            return None
+        bound = found.bound if _has_same_defaults(found.declaration, declaration) else None
+        made: Bound | Failed | None = bound
+        if bound is None or not self._bound.has_same_data:
+            cause = self._cause(found.values)
+            if cause is not None:
+                made = found.made.get(cause)
+            elif bound is not None and not self._reads_same_data(bound):
+                made = None
+        bound = made if isinstance(made, Bound) else None
+        self._bound.now[self._model, name] = _Item(declaration, found.values, bound, found.made)
+        return made
+
+    def _cause(self, values: Values | None) -> _Cause | None:
+        """Return what the result of an item depends on, besides its text; None if that is not known."""
+        if values is None or self._outcomes is None or _CONTROL in values.plain:
+            return None
+        known = [self._outcomes.known(tree, self._scope) for tree in values.deferred.values()]
+        return None if None in known or self._number is None else (self._number, *known)
+
+    def _reads_same_data(self, bound: Bound) -> bool:
+        """Whether all that the expressions of an item read has the same values as in the last load."""
+        if self._is_general_computed:
+            return False
+        return bound.deferred is None or all(map(self._bound.is_unchanged, bound.deferred.paths))
+
+    def own_values(self, name: str, declaration: Declaration) -> Values | None:
+        """Return the values of the body of an item for which `find` returned None, if it is as before; else None.
+
+        Their expressions have the offsets of an earlier load.
+        """
+        found = self._bound.now.get((self._model, name))
+        return None if found is None or found.declaration is not declaration else found.values
+
+    def keep_values(self, name: str, declaration: Declaration, values: Values) -> None:
         """Keep the values that were read of the body of an item without a problem, unless they depend on more than its text."""
         is_loop = FOR_EACH in (declaration.body or ())
-        if not is_loop and not issubclass(model, Composite) and not _is_computed(model, name, declaration):
+        if not (
+            is_loop or issubclass(self._model, Composite) or _is_computed(self._model, name, declaration)
+        ):
             is_simple = all(tree.__class__ is Expressive for tree in values.deferred.values())
-            copied = Values({**values.plain}, deferred={**values.deferred}) if is_simple else None
-            self._now[model, name] = _Item(declaration, copied)
+            self._bound.now[self._model, name] = _Item(declaration, values if is_simple else None)
 
-    def keep(self, model: type[Resource], name: str, bound: Bound) -> None:
-        """Keep what was made of an item without a problem, if its values are kept, and unless it has read a file."""
-        found = self._now.get((model, name))
-        if found is not None and not (bound.deferred is not None and bound.deferred.reads):
-            self._now[model, name] = found._replace(bound=bound)
+    def keep(self, name: str, declaration: Declaration, made: Bound | Failed) -> None:
+        """Keep what was made of an item, if its values are kept, and unless it has read a file."""
+        found = self._bound.now.get((self._model, name))
+        if found is None:
+            return
+        bound = made if isinstance(made, Bound) else None
+        if bound is not None and bound.deferred is not None and bound.deferred.reads:
+            bound = None
+        results = {**found.made}
+        if (cause := self._cause(found.values)) is not None:
+            results[cause] = made
+            alike = [each for each, result in results.items() if result.__class__ is made.__class__]
+            if len(alike) > _MOST:
+                del results[alike[0]]
+        self._bound.now[self._model, name] = _Item(declaration, found.values, bound, results)
 
 
 def _has_same_defaults(one: Declaration, other: Declaration) -> bool:
-    return _is_alike(one.defaults, other.defaults) and _is_alike(one.general, other.general)
-
-
-def _is_alike(one: Mapping | None, other: Mapping | None) -> bool:
-    return one is other or (one is not None and one.is_like(other))
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are equal and of the same types: 1, 1.0 and true are equal, and not the same."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return [*one] == [*other] and all(map(_is_same, one.values(), other.values()))
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return bool(one == other)
+    return is_alike(one.defaults, other.defaults) and is_alike(one.general, other.general)
 
 
 def _is_computed(model: type[Resource], name: str, declaration: Declaration) -> bool:
     """Whether the name, or a property that must be known at once, has an expression: it may read a file."""
     return "{" in name or any(
-        key not in model.deferred_properties and _has_expression(value)
+        key not in model.deferred_properties and has_expression(value)
         for node in (declaration.body, declaration.defaults, declaration.general)
         for key, value in (node or {}).items()
     )
-
-
-def _has_expression(value: Any) -> bool:
-    if isinstance(value, str):
-        return "{" in value
-    inside = (*value, *value.values()) if isinstance(value, Mapping) else value
-    return isinstance(value, Mapping | Sequence) and any(map(_has_expression, inside))

@@ -128,6 +128,8 @@ class DeferredBinding(Deferred):
     def paths(self) -> frozenset[Path]:
         """The paths that the expressions may read: of data, facts and the other roots."""
         read = [each.template.reads for _, each in expressives(self._trees)]
+        if len(read) == 1 and not self._conditions:
+            return read[0]  # the usual case: many resources share the set of their template
         return frozenset().union(*read, *(each.expression.reads for each in self._conditions))
 
     def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
@@ -135,21 +137,31 @@ class DeferredBinding(Deferred):
 
         Calls ``report`` for each expression that can never be evaluated.
         """
-        known: dict[str, Any] = {}
         functions = self._expression_context.expression_functions
-        with functions.reading() as reads:
-            for key, tree in self._trees.items():
-                try:
-                    known[key] = evaluated(tree, functions.scope, functions.outcomes)
-                except MisplacedError as found:
-                    report(found)
-                except NotYetError:
-                    pass  # evaluated again at each check
-        self._read_by_values = frozenset(reads)
-        self.secret = _secret_keys(known)
-        self.unknown = frozenset(self._trees) - known.keys()
+        outcomes = functions.outcomes
+        if outcomes is not None and all(map(outcomes.has, self._trees.values())):
+            known = self._tried(report)  # reads no file, and has no secret
+        else:
+            with functions.reading() as reads:
+                known = self._tried(report)
+            self._read_by_values = frozenset(reads)
+            self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
             self._values = known
+            self.unknown = frozenset()
+        else:
+            self.unknown = frozenset(self._trees) - known.keys()
+        return known
+
+    def _tried(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
+        functions, known = self._expression_context.expression_functions, dict[str, Any]()
+        for key, tree in self._trees.items():
+            try:
+                known[key] = evaluated(tree, functions.scope, functions.outcomes)
+            except MisplacedError as found:
+                report(found)
+            except NotYetError:
+                pass  # evaluated again at each check
         return known
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -299,7 +311,10 @@ class DeferredBinding(Deferred):
         )
 
     def _taken(self) -> dict[str, PropertyPath]:
-        calls = [(path, each.template.calls(OUTPUT)) for path, each in expressives(self._trees)]
+        calling = [(path, each.template) for path, each in expressives(self._trees) if OUTPUT in each.text]
+        if not (calling or self._conditions):
+            return {}
+        calls = [(path, each.calls(OUTPUT)) for path, each in calling]
         calls += [(("control", each.name), each.expression.calls(OUTPUT)) for each in self._conditions]
         found: dict[str, PropertyPath] = {}
         for path, sites in calls:

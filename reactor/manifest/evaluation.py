@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.language.errors import ExpressionError
@@ -100,10 +101,35 @@ class Outcomes:
             raise found.moved(0)
         return found
 
+    def has(self, tree: Any) -> bool:
+        """Whether ``tree`` is a string that is remembered: then `evaluate` calls no function of the host."""
+        if tree.__class__ is not Expressive:
+            return False
+        return self._found.get((tree.text, tree.as_text), _VARYING) is not _VARYING
+
+    def known(self, tree: Any, scope: Scope) -> tuple[type, Any] | None:
+        """Return the type and value of a string that can be remembered; if it has an error, the type of errors and None.
+
+        Return None for any other tree, without calling a function of the host.
+        """
+        if tree.__class__ is not Expressive:
+            return None
+        key = tree.text, tree.as_text
+        if key not in self._found and self._can_be_kept(tree, scope):
+            with suppress(ExpressionError, NotYetError):
+                self._first(tree, scope)
+        found = self._found.get(key, _VARYING)
+        if isinstance(found, ExpressionError):
+            return ExpressionError, None
+        return None if found is _VARYING else (type(found), found)
+
+    def _can_be_kept(self, tree: Expressive, scope: Scope) -> bool:
+        return scope.strict and tree.template.names() <= scope.names.keys()
+
     def _first(self, tree: Expressive, scope: Scope) -> Any:
         key = tree.text, tree.as_text
         self._found[key] = _VARYING
-        if not (scope.strict and tree.template.names() <= scope.names.keys()):
+        if not self._can_be_kept(tree, scope):
             return tree.evaluate(scope)
         try:
             value = tree.evaluate(scope)

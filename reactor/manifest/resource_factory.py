@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from reactor.language.errors import ExpressionError
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
-from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
+from reactor.manifest.evaluation import (
+    Expressive,
+    MisplacedError,
+    bare_expression,
+    evaluated,
+    report_expression,
+)
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
 from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
+from reactor.manifest.placeholders import Failed, placeholder
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
-from reactor.manifest.validation import Inspector
+from reactor.manifest.validation import Inspector, report_again
 from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
-from reactor.resource.class_defaults import with_defaults
-from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
 from reactor.resource.diagnostic import PropertyProblem
-from reactor.resource.property_types import References
 from reactor.resource.redaction import MASK, redacted
 
-_REFERENCES: dict[str, TypeAdapter[Any]] = {
-    name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
-    for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
-}
 _NAMES = frozenset(("name", "alias"))
-_WITHOUT_EDGES = Meta.model_construct(automatic_edges=False)
 _APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
 _SAME_IN_LOOP = "make it differ for each element: put {{ item }} or {{ key }} into it"
 
@@ -85,19 +84,19 @@ class ResourceFactory:
         declaration: Declaration,
         values: Values,
         expression_context: ExpressionContext,
-    ) -> Bound | None:
+    ) -> Bound | Failed | None:
         """Make a resource of ``model`` with these ``values``, whose expressions use ``expression_context``.
 
-        If there are problems, report them and add a placeholder.
+        If there are problems, report them and add a placeholder, unless its name can't be used.
         """
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
         deferred = self._deferred(model, declaration, values, expression_context)
-        resource = None
+        resource, inspector = None, Inspector(self._problems, model, declaration, model.kind)
         try:
             resource = model.model_validate(values.plain, context=expression_context.context)
         except ValidationError as error:
-            Inspector(self._problems, model, declaration, model.kind).report(error, values)
+            inspector.report(error, values)
         if resource is not None and not values.invalid and refs:
             bound = Bound(resource, values, deferred, tuple(resource.warnings()))
             self._add_bound(bound, (refs[0], number), declaration, expression_context)
@@ -105,21 +104,50 @@ class ResourceFactory:
         if deferred is not None:  # also watch the files it reads: they may be the cause of the problem
             self._resource_table.files.update(dict.fromkeys(sorted(deferred.reads)))
         self._resource_table.unread |= issubclass(model, Composite)
-        if refs:
-            placeholder = _placeholder(model, values)
-            self._scope_alias(placeholder)
-            ref = numbered(refs[0] if self._scope else placeholder.ref, number)
-            declare(placeholder, Declared(ref, self._form, declaration.at))
-            self._resource_table.placeholders.append((placeholder, declaration))
-        return None
+        if not refs:
+            return None
+        failed = Failed(placeholder(model, values.plain), values, tuple(inspector.findings))
+        self._add_failed(failed, (refs[0], number), declaration)
+        return failed
 
     def make_again(
-        self, bound: Bound, declaration: Declaration, expression_context: ExpressionContext
+        self, made: Bound | Failed, declaration: Declaration, expression_context: ExpressionContext
     ) -> None:
         """Add what another load made of a declaration that is written as this one."""
-        refs, number = self._claim(type(bound.resource), declaration, bound.values)
-        if refs:
-            self._add_bound(bound, (refs[0], number), declaration, expression_context)
+        model = type(made.resource)
+        refs, number = self._claim(model, declaration, made.values)
+        if isinstance(made, Failed):
+            self._report_failed(made, declaration, expression_context)
+        if not refs:
+            return
+        if isinstance(made, Failed):
+            self._add_failed(made, (refs[0], number), declaration)
+        else:
+            self._add_bound(made, (refs[0], number), declaration, expression_context)
+
+    def _report_failed(
+        self, failed: Failed, declaration: Declaration, expression_context: ExpressionContext
+    ) -> None:
+        """Report the present errors of the expressions of an item, and the others that another load found."""
+        functions = expression_context.expression_functions
+        for tree in failed.values.deferred.values():
+            try:
+                evaluated(tree, functions.scope, functions.outcomes)
+            except MisplacedError as found:
+                self._report_expression(found, failed.values, declaration)
+        report_again(failed.findings, self._problems, type(failed.resource), declaration)
+
+    def _report_expression(self, found: MisplacedError, values: Values, declaration: Declaration) -> None:
+        at = _offset(found.expressive, values, declaration)
+        report_expression(found.error, self._problems, at, found.expressive.text)
+
+    def _add_failed(self, failed: Failed, numbered_ref: tuple[str, int], declaration: Declaration) -> None:
+        """Add a placeholder with its `Declared` record."""
+        (first, number), found = numbered_ref, failed.resource
+        self._scope_alias(found)
+        ref = numbered(first if self._scope else f"{found.kind}#{found.name}", number)
+        declare(found, Declared(ref, self._form, declaration.at))
+        self._resource_table.placeholders.append((found, declaration))
 
     def _add_bound(
         self,
@@ -131,7 +159,7 @@ class ResourceFactory:
         """Add a valid resource with its `Declared` record, and what it warns of."""
         (resource, values, deferred, _), (first, number) = bound, numbered_ref
         is_label = bool(self._scope) and first.partition("#")[2] != values.plain["name"]
-        ref = numbered(first if is_label else resource.ref, number)
+        ref = numbered(first if is_label else f"{resource.kind}#{resource.name}", number)
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
@@ -240,13 +268,14 @@ class ResourceFactory:
         deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
         def report(found: MisplacedError) -> None:
-            report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
+            self._report_expression(found, values, declaration)
             values.invalid.update(values.deferred)
 
         values.plain.update(deferred.try_values(report))
-        fields = model.model_fields
-        required = [name for name in deferred.unknown & fields.keys() if fields[name].is_required()]
-        values.plain.update(dict.fromkeys(required, MASK))  # never applied: the check waits
+        if deferred.unknown:
+            fields = model.model_fields
+            required = [name for name in deferred.unknown & fields.keys() if fields[name].is_required()]
+            values.plain.update(dict.fromkeys(required, MASK))  # never applied: the check waits
         values.secret |= deferred.secret
         try:
             deferred.try_conditions()
@@ -281,12 +310,15 @@ class ResourceFactory:
         name, alias = values.plain.get("name"), values.plain.get("alias")
         if not isinstance(name, str):
             return (), 1
-        is_label = model.is_label(values.plain.keys() | values.deferred.keys())
+        is_composite = issubclass(model, Composite)
+        is_label = (is_composite or bool(self._scope)) and model.is_label(
+            values.plain.keys() | values.deferred.keys()
+        )
         ref = f"{model.kind}#{self._scope if is_label else ''}{name}"
         again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
-        if may_repeat or (issubclass(model, Composite) and not is_label):
+        if may_repeat or (is_composite and not is_label):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         hint = "remove one of them, or rename it"
         if not self._resource_table.claim(ref, declaration.at, self._problems, hint, again):
@@ -306,13 +338,10 @@ def _follows_audits(model: type[Resource], values: Values) -> bool:
     return isinstance(meta, dict) and meta.get("now") == "audit" and not issubclass(model, Composite)
 
 
-def _placeholder(model: type[Resource], values: Values) -> Resource:
-    """Return a resource with only its name and references: these are checked even if other properties are invalid."""
-    given = values.plain
-    valid = {"name": given["name"], "meta": _WITHOUT_EDGES}
-    if isinstance(given.get("alias"), str):
-        valid["alias"] = given["alias"]
-    for name in _REFERENCES.keys() & given.keys():
-        with suppress(ValidationError):
-            valid[name] = _REFERENCES[name].validate_python(given[name])
-    return with_defaults(model).model_copy(update=valid)
+def _offset(expressive: Expressive, values: Values, declaration: Declaration) -> int:
+    """Return where an expression of ``values`` is now; an earlier load may have read it at another place."""
+    for key, tree in values.deferred.items():
+        if tree is expressive:
+            nodes = (declaration.body, declaration.defaults, declaration.general)
+            return next(node.value_at(key) for node in nodes if node is not None and key in node)
+    return expressive.at

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,7 +15,7 @@ from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
-from reactor.resource.class_defaults import remove_defaults, with_defaults
+from reactor.resource.class_defaults import remove_defaults, unchecked
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 
@@ -29,8 +30,30 @@ _WANTED = {
 _YAML_1_1_FLAGS = frozenset(("yes", "no", "on", "off"))
 
 
+class Finding(NamedTuple):
+    """An error that was reported: it is at the value of the property ``path``, or at its key."""
+
+    code: str
+    message: str
+    path: PropertyPath
+    hint: str | None
+    is_at_key: bool
+
+
+def report_again(
+    findings: Iterable[Finding], problems: Problems, model: type[BaseModel], declaration: Declaration
+) -> None:
+    """Report what an `Inspector` has found in an equal declaration, which may be at another place."""
+    for code, message, path, hint, is_at_key in findings:
+        spot = declaration.find(model, path)
+        problems.add(code, message, spot.key_at if is_at_key else spot.at, hint)
+
+
 class Inspector:
-    """Reports the errors in the values of one model. Messages call the resource ``subject``."""
+    """Reports the errors in the values of one model. Messages call the resource ``subject``.
+
+    ``findings`` are the errors that were reported.
+    """
 
     def __init__(
         self, problems: Problems, model: type[BaseModel], declaration: Declaration, subject: str
@@ -40,7 +63,8 @@ class Inspector:
         self._declaration = declaration
         self._subject = subject
         self._doubtful: set[str] = set()
-        self._wants: dict[Spot, tuple[list[str], Any]] = {}
+        self._wants: dict[Spot, tuple[list[str], Any, PropertyPath]] = {}
+        self.findings: list[Finding] = []
 
     def report(self, error: ValidationError, values: Values) -> None:
         """Report every problem of ``error``, and the conflicts between properties.
@@ -59,8 +83,7 @@ class Inspector:
         self._report_wants()
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
             if not (problem.path and self._is_doubtful(problem.path[0])):
-                at = self._declaration.find(self._model, problem.path).at
-                self._problems.add("R0112", problem.message, at, problem.hint)
+                self._add("R0112", problem.message, problem.path, problem.hint)
 
     def report_present(self, error: ValidationError, values: Values) -> set[str]:
         """Report the problems of the properties that are there, of a map that need not have all. Return their names."""
@@ -83,13 +106,13 @@ class Inspector:
             self._report_unknown(path)
         elif details["input"] is None or kind in _WANTED:
             spot = self._declaration.find(self._model, path)
-            wanted = self._wants.setdefault(spot, ([], details["input"]))[0]
+            wanted = self._wants.setdefault(spot, ([], details["input"], path))[0]
             wanted.append(_WANTED.get(kind, "a value"))
         elif kind in ("literal_error", "enum"):
             self._report_choice(path, details["ctx"]["expected"], details["input"])
         else:
-            spot = self._declaration.find(self._model, path)
-            self._problems.add("R0111", f"{spot.label or self._subject}: {_cleaned(details['msg'])}", spot.at)
+            label = self._declaration.find(self._model, path).label
+            self._add("R0111", f"{label or self._subject}: {_cleaned(details['msg'])}", path)
         self._mark_doubtful(*path[:1])
 
     def _report_missing(self, path: PropertyPath) -> None:
@@ -99,32 +122,27 @@ class Inspector:
         choices = self._shape_at(path).choices
         hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
         name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
-        self._problems.add("R0108", f"{self._subject} requires the property {name!r}", holder.at, hint)
+        self._add("R0108", f"{self._subject} requires the property {name!r}", path[:-1], hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
         suggestion = hint_home(word, known) or did_you_mean(word, known)
         hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
         subject = self._declaration.find(self._model, path[:-1]).label or self._subject
-        at = self._declaration.find(self._model, path).key_at
-        self._problems.add("R0106", f"{subject} has no property {shown(word)}", at, hint)
+        self._add("R0106", f"{subject} has no property {shown(word)}", path, hint, is_at_key=True)
         if len(path) == 1:
             self._mark_doubtful(*(name for name in known if suggestion and repr(name) in suggestion))
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
         hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
-        self._problems.add(
-            "R0110", f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", spot.at, hint
-        )
+        self._add("R0110", f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", path, hint)
 
     def _report_wants(self) -> None:
         """Report one message per value, also if the value matches none of several types."""
-        for spot, (wanted, found) in self._wants.items():
+        for spot, (wanted, found, path) in self._wants.items():
             if found is None:
-                self._problems.add(
-                    "R0109", f"{spot.label} has no value", spot.at, "give it one, or remove the line"
-                )
+                self._add("R0109", f"{spot.label} has no value", path, "give it one, or remove the line")
                 continue
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
@@ -132,7 +150,13 @@ class Inspector:
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = f"put it in brackets: [{given}]"
-            self._problems.add("R0109", f"{spot.label} must be {types}, not {given}", spot.at, hint)
+            self._add("R0109", f"{spot.label} must be {types}, not {given}", path, hint)
+
+    def _add(
+        self, code: str, message: str, path: PropertyPath, hint: str | None = None, *, is_at_key: bool = False
+    ) -> None:
+        self.findings.append(finding := Finding(code, message, path, hint, is_at_key))
+        report_again((finding,), self._problems, self._model, self._declaration)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
         """Return the conflicts among valid properties. Stops at a rule that reads an invalid property."""
@@ -140,10 +164,8 @@ class Inspector:
             return []
         names = field_names(self._model)
         known = {names[key]: value for key, value in values.plain.items() if key in names}
-        resource = with_defaults(self._model).model_copy(update=known)
+        resource = unchecked(self._model, known, self._doubtful)
         remove_defaults(self._model)
-        for name in self._doubtful & resource.__dict__.keys():
-            del resource.__dict__[name]
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
             for problem in resource.property_problems():
@@ -158,7 +180,7 @@ class Inspector:
 
     def _mark_doubtful(self, *names: str | int) -> None:
         fields = field_names(self._model)
-        self._doubtful.update([fields.get(str(name), str(name)) for name in names])
+        self._doubtful.update([fields.get(name, name) for name in map(str, names)])
 
     def _is_doubtful(self, name: str | int) -> bool:
         return self._field(name) in self._doubtful

@@ -51,19 +51,16 @@ class Values:
 
     def over(self, defaults: Values) -> Values:
         """Return these values, with ``defaults`` for missing keys. A property replaces its default completely."""
-        if not (self.invalid or self.deferred or defaults.invalid or defaults.deferred or defaults.secret):
-            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # the usual case, made faster
-        own = self.plain.keys() | self.invalid | self.deferred.keys()
-        return Values(
-            {**_without(defaults.plain, own), **self.plain},
-            (defaults.invalid - own) | self.invalid,
-            {**_without(defaults.deferred, own), **self.deferred},
-            (defaults.secret - own) | self.secret,
-        )
-
-
-def _without(values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in keys}
+        plain = {**defaults.plain, **self.plain}
+        for key in (*self.invalid, *self.deferred):
+            plain.pop(key, None)
+        deferred, invalid, secret = {**self.deferred}, {*self.invalid}, {*self.secret}
+        if defaults.deferred or defaults.invalid or defaults.secret:
+            own = self.plain.keys() | self.invalid | self.deferred.keys()
+            deferred = {key: tree for key, tree in defaults.deferred.items() if key not in own} | deferred
+            invalid |= defaults.invalid - own
+            secret |= defaults.secret - own
+        return Values(plain, invalid, deferred, secret)
 
 
 class KindDefault(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,27 @@ def defaults_of(kind: type[Resource]) -> Mapping[str, Any]:
 
 
 @cache
-def with_defaults(kind: type[Resource]) -> Resource:
-    """A resource with the default values only, to copy: its construction takes five times as long as a copy."""
+def _with_defaults(kind: type[Resource]) -> Resource:
+    """A resource with the default values only, to copy: its construction takes twenty times as long as a copy."""
     nothing: dict[str, Any] = {}
     return kind.model_construct(**nothing)
+
+
+def unchecked(kind: type[Resource], values: Mapping[str, Any], without: Iterable[str] = ()) -> Resource:
+    """A resource with ``values`` that nobody has checked, and otherwise the default values.
+
+    It lacks the properties ``without``. This does what `model_copy` does, which takes five times as long.
+    """
+    whole = _with_defaults(kind)
+    found, private = object.__new__(kind), whole.__pydantic_private__
+    properties = {**whole.__dict__, **values}
+    for name in without:
+        properties.pop(name, None)
+    object.__setattr__(found, "__dict__", properties)
+    object.__setattr__(found, "__pydantic_fields_set__", {*values})
+    object.__setattr__(found, "__pydantic_extra__", None)
+    object.__setattr__(found, "__pydantic_private__", None if private is None else {**private})
+    return found
 
 
 def add_defaults(kind: type[Resource]) -> None:

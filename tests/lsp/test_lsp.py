@@ -279,6 +279,99 @@ def test_what_is_typed_into_data_and_defaults_has_the_problems_of_a_new_text(tmp
         assert problems_of(TYPED) == at_rest  # mended in one step
 
 
+WITHOUT_PROBLEMS = (
+    TYPED.replace(" {{ Data.nothing }}", "").replace("out: 5", "out: 5s").replace("out: 7", "out: 7s")
+)
+TYPED_AT_RANDOM = (
+    WITHOUT_PROBLEMS
+    + """\
+      - defaults: {mode: "0600", owner: root}
+      - /tmp/lsp-a: {ensure: present, group: root, content: "{{ Data.web.name }}", alias: a}
+      - /tmp/lsp-b: {ensure: present, group: root, content: "{{ Data.web.name }} {{ Data.web.port }}"}
+      - "/tmp/lsp-of-{{ item }}": {for_each: "{{ Data.list }}", ensure: present, group: root, content: "{{ Data.web.port }}"}
+      - /tmp: {ensure: directory, group: root}
+  - exec:
+      - sixth: {command: "run {{ Data.web.port }}", control: {if: Data.web.port == 80}, require: [file#a]}
+      - seventh: {command: "cat {{ output('exec#first') }}", subscribe: ["file#*"], cwd: "/{{ Data.web.name }}"}
+"""
+)
+_PIECES = [
+    *("0", "1.0", "true", "null", ": ", "\n", "    ", "x", "]", '"', "# ", "@secret", "port", "a", "{{ Data.web.port }}"),
+    *("    port: 81\n", "    timeout: 3s\n", "  file: {group: x}\n", "    control: {if: Data.web.port == 8}\n"),
+    *("    require: [exec#first]\n", "  more: 7\n", "      - first: {command: x}\n", "    nothing: 1\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_edits_of_data_and_defaults_have_the_problems_of_a_new_text(tmp_path, seed):
+    chance, base = random.Random(seed), TYPED_AT_RANDOM.split("\n")
+    head = base.index("resources:")
+    lines, known, valid = base, Document(str(tmp_path / "m.yaml"), TYPED_AT_RANDOM), 0
+    for step in range(150):
+        at = chance.randrange(1, chance.choice((head, head, len(lines))))
+        line = lines[at] if at < len(lines) else ""
+        start = chance.randrange(len(line) + 1)
+        changed = line[:start] + chance.choice(("", *_PIECES)) + line[start + chance.choice((0, 1, 9)) :]
+        lines = base if step % 5 == 0 else [*lines[:at], *changed.split("\n"), *lines[at + 1 :]]
+        text = "\n".join(lines)
+        known = Document(known.path, text, known)
+        found = known.problems(NO_INPUTS, {known.path: text}, ())
+        if chance.random() < 0.9:
+            known.forget()
+        assert found == Document(known.path, text).problems(NO_INPUTS, {known.path: text}, ())
+        valid += not found
+    assert 30 <= valid < 100
+
+
+TOGGLED = """\
+data:
+  web: {port: 80}
+  target: /tmp/lsp-other
+  on: true
+defaults:
+  file: {target: "{{ Data.target }}"}
+  package: {control: {if: Data.on}}
+  group: {gid: 5}
+resources:
+  - file:
+      - defaults: {force: 1.0}
+      - /tmp/lsp-link: {ensure: link, force: true}
+      - /tmp/lsp-file: {ensure: present, mode: "0644"}
+  - file:
+      - defaults: {content: "{{ Data.web.port }}"}
+      - /tmp/lsp-read: {ensure: present, owner: root, group: root, mode: "0644"}
+  - exec:
+      - run: {command: "true", environment: "{{ Data.web.port }}"}
+      - twice: {name: twice, command: [], cwd: "/{{ Data.web.port }}"}
+  - package: [vim: {ensure: present}]
+  - group: [games: {ensure: present}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("port: 80", 'port: "80"'),
+        ("port: 80", "prt: 80"),
+        ("force: 1.0", "force: 1.00"),
+        ("target: /tmp/lsp-other", "target: /tmp/lsp-link"),
+        ('file: {target: "{{ Data.target }}"}', "file: {group: [a]}"),
+        ("file: {target: '/x', group: [a], owner: root}", "file: {target: '/x', group: root, owner: [a]}"),
+        ("on: true", "on: 5"),
+        ("group: {gid: 5}", "group: {gid: 5, git: 5}"),
+        ("twice: {name: twice, command: []", "twice: {command: []"),
+    ],
+)
+def test_what_was_found_before_is_used_only_where_it_is_found_again(tmp_path, first, second):
+    known, found = Document(str(tmp_path / "m.yaml"), TOGGLED), []
+    base = TOGGLED if first in TOGGLED else TOGGLED.replace('file: {target: "{{ Data.target }}"}', first)
+    for text in (base, base.replace(first, second)) * 2:
+        known = Document(known.path, text, known)
+        found.append(known.problems(NO_INPUTS, {known.path: text}, ()))
+        assert found[-1] == Document(known.path, text).problems(NO_INPUTS, {known.path: text}, ())
+    assert found[0] != found[1]
+
+
 @pytest.mark.parametrize(
     "wrong", ["    port: 81", "    prt: 80", "    port: [80", "    timeut: 5", "    timeout: x"]
 )
@@ -299,33 +392,72 @@ def test_a_check_leaves_little_to_the_garbage_collector(tmp_path, wrong):
         gc.enable()
 
 
+@pytest.fixture
+def made_now(monkeypatch):
+    """The declarations of which a resource is made from now on."""
+    made, make = [], ResourceFactory.make
+
+    def counted(factory, model, declaration, *rest):
+        made.append(declaration)
+        return make(factory, model, declaration, *rest)
+
+    monkeypatch.setattr(ResourceFactory, "make", counted)
+    return made
+
+
 @pytest.mark.parametrize(
     ("line", "typed", "made"),
     [
-        ("      - fourth: {command: run,", "      - fourth: {command: ru,", 1),
-        ("    name: shop", "    name: shops", 1),
-        ("  list: [a, b]", "  list: [a, b]\n  unread: 1", 0),
-        ("data:", "settings: {jobs: 2}\ndata:", 6),
-        ("    name: shop", "    name: shop  # @secret", 6),
+        ("      - fourth: {command: run,", "      - fourth: {command: ru,", (1, 1)),
+        ("    name: shop", "    name: shops", (1, 0)),
+        ("  list: [a, b]", "  list: [a, b]\n  unread: 1", (0, 0)),
+        ("    cwd: /tmp", "    cwd: /", (5, 1)),  # the one with an expression in a list
+        ("data:", "settings: {jobs: 2}\ndata:", (6, 6)),
+        ("    name: shop", "    name: shop  # @secret", (6, 6)),
     ],
-    ids=["one resource", "data that one reads", "data that none reads", "the settings", "a secret"],
+    ids=[
+        "one resource",
+        "data that one reads",
+        "data that none reads",
+        "defaults",
+        "the settings",
+        "a secret",
+    ],
 )
-def test_an_edit_makes_only_the_resources_that_it_may_change(tmp_path, monkeypatch, line, typed, made):
-    made_now, make = [], ResourceFactory.make
-
-    def counted(factory, model, declaration, *rest):
-        made_now.append(declaration)
-        return make(factory, model, declaration, *rest)
-
-    text = TYPED.replace(" {{ Data.nothing }}", "").replace("out: 5", "out: 5s").replace("out: 7", "out: 7s")
+def test_an_edit_makes_only_the_resources_that_it_may_change(tmp_path, made_now, line, typed, made):
+    text = WITHOUT_PROBLEMS
     known = Document(str(tmp_path / "m.yaml"), text)
     assert known.problems(NO_INPUTS, {known.path: text}, ()) == []
-    monkeypatch.setattr(ResourceFactory, "make", counted)
-    for edited in (text.replace(line, typed), text):
+    for edited, count in zip((text.replace(line, typed), text), made, strict=True):
+        made_now.clear()
         known = Document(known.path, edited, known)
         assert known.problems(NO_INPUTS, {known.path: edited}, ()) == []
-        assert len(made_now) == made
+        assert len(made_now) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("    port: 80", ("    prt: 80", "    prts: 80", "# a line above\n    pot: 80")),
+        ("    timeout: 5s\n    cwd: /tmp", ("    c", "    cw", "# a line above\n    cwd")),
+        ("    timeout: 5s", ("    tim: 5s", "    tim: 5s\n    timo: 5s", "# a line above\n    timo: 5s")),
+    ],
+)
+def test_what_stays_wrong_while_one_types_is_looked_at_once(tmp_path, made_now, line, typed):
+    text = WITHOUT_PROBLEMS.replace(', environment: ["A={{ Data.web.port }}"]', "")
+    text += "  - exec: [{wrong: {command: [], timeot: 3s, user: {}}}, {alike: {cwd: 'no/path'}}]\n"
+    known = Document(str(tmp_path / "m.yaml"), text)
+    known.problems(NO_INPUTS, {known.path: text}, ())
+    made = []
+    for each in (*typed, typed[0]):
+        edited = text.replace(line, each)
         made_now.clear()
+        known = Document(known.path, edited, known)
+        found = known.problems(NO_INPUTS, {known.path: edited}, ())
+        made.append(len(made_now))
+        assert found == Document(known.path, edited).problems(NO_INPUTS, {known.path: edited}, ())
+    assert made[0] > 0
+    assert made[1:] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

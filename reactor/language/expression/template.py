@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from reactor.language.errors import ExpressionError, ExpressionSyntaxError, FunctionError
@@ -165,7 +166,7 @@ class Template:
             for call in expression.calls(name)
         )
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[Path]:
         """The paths that it may read."""
         return frozenset(path for expression, _ in self._expressions for path in expression.reads)
