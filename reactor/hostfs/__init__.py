@@ -28,8 +28,7 @@ into a sentence.
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
-- ``replacement``: replaces files atomically; ``rename_if_free``: renames without replacing; ``attributes``: sets
-  owner, group and mode;
+- ``replacement``: replaces files atomically; ``attributes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first

@@ -6,6 +6,7 @@ directory, and no symlink is followed as the last component. The old content goe
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -20,7 +21,6 @@ from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.rename_if_free import rename_if_free
 from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import lock_temporary, temporary_name
@@ -35,6 +35,10 @@ _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
 _READABLE_BY_ALL = 0o444
 _WRITABLE_BY_OTHERS = 0o022
+
+_NO_REPLACE = 1
+"""RENAME_NOREPLACE, see renameat2(2)."""
+_renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc has it since 2.28
 
 _left: dict[str, str] = {}
 """By target: the temporary file that an attempt could not remove, as in an append-only directory."""
@@ -311,3 +315,14 @@ class _TemporaryFile:
         fd, self.fd = self.fd, -1
         if fd != -1:
             os.close(fd)
+
+
+def rename_if_free(old: str, new: str, directory: int) -> bool:
+    """Rename ``old`` to ``new``, both in the directory open at ``directory``, unless ``new`` exists.
+
+    Returns False if it exists, or if it can't be renamed like that, for whatever reason: some file systems can't.
+    """
+    if _renameat2 is None:
+        return False
+    names = os.fsencode(old), os.fsencode(new)
+    return bool(_renameat2(directory, names[0], directory, names[1], _NO_REPLACE) == 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,7 +21,6 @@ from reactor.manifest.evaluation import (
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
 from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
-from reactor.manifest.placeholders import Failed, placeholder
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector, report_again
@@ -31,6 +30,9 @@ from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
 from reactor.resource.diagnostic import PropertyProblem
 from reactor.resource.redaction import MASK, redacted
+
+if TYPE_CHECKING:
+    from reactor.manifest.placeholders import Failed
 
 _NAMES = frozenset(("name", "alias"))
 _APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
@@ -106,6 +108,8 @@ class ResourceFactory:
         self._resource_table.unread |= issubclass(model, Composite)
         if not refs:
             return None
+        from reactor.manifest.placeholders import Failed, placeholder  # noqa: PLC0415 - most manifests are valid
+
         failed = Failed(placeholder(model, values.plain), values, tuple(inspector.findings))
         self._add_failed(failed, (refs[0], number), declaration)
         return failed
@@ -114,16 +118,15 @@ class ResourceFactory:
         self, made: Bound | Failed, declaration: Declaration, expression_context: ExpressionContext
     ) -> None:
         """Add what another load made of a declaration that is written as this one."""
-        model = type(made.resource)
-        refs, number = self._claim(model, declaration, made.values)
-        if isinstance(made, Failed):
+        refs, number = self._claim(type(made.resource), declaration, made.values)
+        if not isinstance(made, Bound):
             self._report_failed(made, declaration, expression_context)
         if not refs:
             return
-        if isinstance(made, Failed):
-            self._add_failed(made, (refs[0], number), declaration)
-        else:
+        if isinstance(made, Bound):
             self._add_bound(made, (refs[0], number), declaration, expression_context)
+        else:
+            self._add_failed(made, (refs[0], number), declaration)
 
     def _report_failed(
         self, failed: Failed, declaration: Declaration, expression_context: ExpressionContext

@@ -305,11 +305,12 @@ async def test_servers_that_lost_their_data_and_have_a_new_release_are_followed_
         assert (await driven(js)).phase is Phase.DONE
         await all_have(fleet, 1)
         assert (await Channels(js).read("web"))[1] > 1
+        links = [js.connection, *(host.fleet.connection for host in fleet.hosts.values())]
+        before = {link: link.epoch for link in links}
         server.kill()
         shutil.rmtree(server.directory / "js")
         server.start()
-        await until(lambda: all(host.fleet.connection.up for host in fleet.hosts.values()))
-        await js.connection.wait_up()
+        await until(lambda: all(link.up and link.epoch > before[link] for link in links))
         await fleet.fleet_server.make_streams()
         await fleet.enrol(js)
         await fleet.begin(js, 2)

@@ -15,7 +15,6 @@ import trio
 
 from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import LoadedFiles
-from reactor.cli.running.priority import preferred
 from reactor.engine.engine import Engine, NextGeneration
 from reactor.engine.events import ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
@@ -222,6 +221,8 @@ class Reloader:
 
     async def _reload_exclusively(self) -> bool:
         """Reload, one at a time. An edit and an `apply` may both cause a reload, and the version read last must win."""
+        from reactor.cli.running.priority import preferred
+
         async with self._loading:
             # The collector would look at all that is loaded, which the engine exempts at the end.
             with gc_paused(), preferred():
