@@ -24,7 +24,7 @@ settings.load_profile("steady")
 
 # In the background of a script, and under nohup, these are ignored, and so they would be by every process that a test
 # starts in order to send it one. A handler that does nothing is not handed down.
-for number in (signal.SIGINT, signal.SIGHUP):
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 
