@@ -68,9 +68,9 @@ class WriteBuffer:
         return len(self._batch.events)
 
     def add_event(self, event: Event, generation: int | None) -> None:
-        """Add the event; drop the oldest one if the buffer is full."""
+        """Add the event; drop the oldest ones if the buffer is full, or too full since a batch was given back."""
         batch = self._batch
-        if len(batch.events) >= EVENT_LIMIT:
+        while len(batch.events) >= EVENT_LIMIT:
             dropped, _ = batch.events.popleft()
             self._diffs_waiting -= size_of(dropped)
             batch.dropped += 1

@@ -102,6 +102,20 @@ def test_a_full_buffer_drops_the_oldest_with_its_diffs_and_counts_it(monkeypatch
     assert not write_buffer.take()
 
 
+def test_what_is_given_back_again_and_again_stays_within_the_limit(monkeypatch):
+    monkeypatch.setattr("reactor.journal.write_buffer.EVENT_LIMIT", 2)
+    write_buffer = WriteBuffer()
+    for _ in range(3):
+        batch = write_buffer.take()
+        for name in "ab":
+            write_buffer.add_event(changed(f"file#/{name}"), 1)
+        write_buffer.give_back(batch)
+    write_buffer.add_event(changed("file#/c"), 1)
+    batch = write_buffer.take()
+    assert [event.ref for event, _ in batch.events] == ["file#/b", "file#/c"]
+    assert batch.dropped == 5
+
+
 def test_all_known_state_is_written_again_to_a_new_file():
     write_buffer, original = WriteBuffer(), UndoRecord("file#/a", "/etc/site.yaml", None, None)
     write_buffer.restate([PAIR], [original], {"file#/a": "digest"}, {"a": "file#/a"})
