@@ -17,7 +17,7 @@ def preferred() -> Iterator[None]:
     A thread that loads may have the processor that the loop needs for a repair, and the kernel takes it back only at
     the next tick, after up to 4 ms. To set the loading back instead would be worse on a busy host: the loop also waits
     for the lock of the interpreter, which a thread holds that gets no processor. Programs and threads that are started
-    meanwhile are not preferred. A priority that somebody has set stays.
+    meanwhile are not preferred. If somebody has set a priority, it stays.
     """
     is_preferred = _is_usual() and _prefer()
     try:
