@@ -1,4 +1,4 @@
-"""``scripts/setup`` where it can't install what it needs: nothing but bash is in its PATH."""
+"""``scripts/setup`` where it can't install what it needs: only bash is in its PATH, and the distribution has no Python."""
 
 import os
 import shutil
@@ -13,7 +13,10 @@ SETUP = Path(__file__).parent.parent / "scripts/setup"
 @pytest.fixture
 def setup(tmp_path: Path):
     (tmp_path / "scripts").mkdir()
-    copy = shutil.copy2(SETUP, tmp_path / "scripts")
+    copy = Path(shutil.copy2(SETUP, tmp_path / "scripts"))
+    script = copy.read_text()
+    assert "=/usr/bin/python3\n" in script
+    copy.write_text(script.replace("=/usr/bin/python3\n", f"={tmp_path}/distribution\n"))
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))
@@ -72,3 +75,21 @@ def test_a_python_that_was_named_is_not_replaced_by_another(setup, tmp_path: Pat
     assert setup(PYTHON=bare).stderr == (
         f"scripts/setup: {bare} has no module venv: install it, or name another with PYTHON\n"
     )
+
+
+VERSION = 'case "$2" in *version_info*|*ensurepip*) ;; *platform*) echo {} ;; *) exit 1 ;; esac'
+
+
+def test_the_python_of_the_distribution_is_taken_before_that_in_the_path(setup, tmp_path: Path):
+    program(tmp_path / "bin/python3", VERSION.format("3.13.1"))
+    assert "with Python 3.13.1" in setup().stdout
+    program(tmp_path / "distribution", VERSION.format("3.11.2"))
+    assert "with Python 3.11.2" in setup().stdout
+    assert "with Python 3.13.1" in setup(PYTHON=str(tmp_path / "bin/python3")).stdout
+
+
+def test_a_python_of_the_distribution_that_is_too_old_or_without_venv_is_passed_over(setup, tmp_path: Path):
+    program(tmp_path / "bin/python3", VERSION.format("3.13.1"))
+    for lacks in ("version_info", "ensurepip"):
+        program(tmp_path / "distribution", f'[[ "$2" != *{lacks}* ]]')
+        assert "with Python 3.13.1" in setup().stdout

@@ -150,6 +150,23 @@ def test_the_python_that_python_names_is_taken_and_progress_is_reported(place):
     assert f"Python {platform.python_version()}" in done.stdout
 
 
+def test_an_environment_of_another_python_is_made_anew(place):
+    place.lock(place.offer_wheel())
+    place.set_up()
+    stale = place.project / ".venv/stale"
+    stale.touch()
+    place.set_up()
+    assert stale.exists()
+    python = place.project / ".venv/bin/python"
+    python.unlink()
+    python.write_text("#!/bin/sh\necho /usr 3.9.2\n")
+    python.chmod(0o755)
+    done = place.set_up()
+    assert done.returncode == 0, done.stderr
+    assert not stale.exists()
+    assert place.installed() == {"library", "small"}
+
+
 def test_the_name_of_earlier_versions_is_uninstalled(place):
     place.lock(place.offer_wheel())
     place.set_up()
