@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import socket
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast
 
-import trio
-
-from reactor import Watch, Watcher, WatchSink, WatchState
+from reactor import Watch
+from reactor.watchers.kernel_announcements import AnnouncementWatcher
 from reactor.watchers.netlink_socket import (
     NETLINK_ADD_MEMBERSHIP,
-    READ_SIZE,
     SOL_NETLINK,
     Frame,
     attributes,
@@ -32,8 +30,6 @@ _GROUP: Final = 7
 _TABLE: Final = 1
 """The attribute with the name of the table, the same number in the messages of tables, chains, rules and sets."""
 _NEW_GENERATION: Final = 15
-READS_AT_ONCE: Final = 32
-"""Reads before the vertices are marked: the messages of one transaction should cause one check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,63 +40,30 @@ class NftablesWatch(Watch):
     table: str
 
 
-class NftablesWatcher(Watcher):
+class NftablesWatcher(AnnouncementWatcher):
     """Marks vertices when the kernel announces a change of their table. One socket serves all tables."""
 
     serves = NftablesWatch
+    about = "nftables"
 
-    def __init__(self, sink: WatchSink) -> None:
-        super().__init__(sink)
-        self._vertices: dict[NftablesWatch, dict[int, None]] = {}
-        self._socket: socket.socket | None = None
-        self._opened = trio.Event()
-
-    async def arm(self, watch: Watch, vertex: int) -> None:
-        """Listen for an NftablesWatch. If the kernel does not allow it, that is reported."""
-        self._vertices.setdefault(cast("NftablesWatch", watch), {})[vertex] = None
-        if self._socket is None:
-            try:
-                self._socket = _open()
-            except OSError as error:
-                reason = f"the kernel does not announce changes of nftables ({error.strerror}); only the audit will notice drift"
-                self.sink.report(WatchState.DOWN, reason, vertex)
-                return
-            self._opened.set()
-
-    def disarm(self, watch: Watch, vertex: int) -> None:
-        """Stop listening for an NftablesWatch."""
-        self._vertices.get(cast("NftablesWatch", watch), {}).pop(vertex, None)
-
-    async def run(self) -> None:
-        """Mark the vertices of changed tables, until cancelled. Raises OSError when the socket is dead."""
-        await self._opened.wait()
-        await self.sink.follow(self._wait, self._read)
-
-    def close(self) -> None:
-        """Free the descriptor."""
-        if self._socket is not None:
-            trio.lowlevel.notify_closing(self._socket)
-            self._socket.close()
-            self._socket = None
-
-    async def _wait(self) -> None:
-        await trio.lowlevel.wait_readable(cast("socket.socket", self._socket))
-
-    def _read(self) -> None:
-        marks: dict[int, None] = {}
+    def listen(self) -> socket.socket:
+        """A socket for all notifications, with a buffer for thousands of them as far as this process may have it."""
+        opened = open_here(NETLINK_NETFILTER)
         try:
-            for _ in range(READS_AT_ONCE):
-                for frame in unpack(cast("socket.socket", self._socket).recv(READ_SIZE)):
-                    if (changed := table_of(frame)) is not None:
-                        marks.update(self._vertices.get(changed, ()))
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            if error.errno != errno.ENOBUFS:
-                raise
-            self.sink.mark_all("the netlink buffer of nftables overflowed, notifications were lost")
-        for vertex in marks:
-            self.sink.mark(vertex)
+            enlarge_receive_buffer(opened)
+            opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, _GROUP)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def subject_of(self, watch: Watch) -> NftablesWatch:
+        """The watch itself: it names a table."""
+        return cast("NftablesWatch", watch)
+
+    def changed_in(self, message: bytes) -> Iterable[NftablesWatch]:
+        """The tables that the frames of the message are about."""
+        return [table for frame in unpack(message) if (table := table_of(frame)) is not None]
 
 
 def table_of(frame: Frame) -> NftablesWatch | None:
@@ -112,15 +75,3 @@ def table_of(frame: Frame) -> NftablesWatch | None:
         if kind == _TABLE:
             return NftablesWatch(family, value.rstrip(b"\0").decode(errors="surrogateescape"))
     return None
-
-
-def _open() -> socket.socket:
-    """A socket that gets all notifications, with a buffer for thousands of them as far as this process may have it."""
-    opened = open_here(NETLINK_NETFILTER)
-    try:
-        enlarge_receive_buffer(opened)
-        opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, _GROUP)
-    except BaseException:
-        opened.close()
-        raise
-    return opened

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final, cast
 
-import trio
-
-from reactor import Watch, Watcher, WatchSink, WatchState
+from reactor import Watch
+from reactor.watchers.kernel_announcements import AnnouncementWatcher
 from reactor.watchers.netlink_socket import enlarge_receive_buffer
 
 _FAMILY: Final = 15
 """NETLINK_KOBJECT_UEVENT."""
 _GROUP: Final = 1
 """The multicast group of the kernel. Group 2 is that of udev, which repeats the events."""
-_READ_SIZE: Final = 16 * 1024
-"""Longer than any event: its environment has 2 KiB."""
-_READS_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,71 +25,38 @@ class DeviceWatch(Watch):
     path: str
 
 
-class DeviceWatcher(Watcher):
+class DeviceWatcher(AnnouncementWatcher):
     """Marks vertices when the kernel announces a change of their device. One socket serves all devices."""
 
     serves = DeviceWatch
+    about = "devices"
+    unheard = "that one grows"
 
-    def __init__(self, sink: WatchSink) -> None:
-        super().__init__(sink)
-        self._vertices: dict[str, dict[int, None]] = {}
-        self._socket: socket.socket | None = None
-        self._opened = trio.Event()
-
-    async def arm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a DeviceWatch. If the kernel does not allow it, that is reported."""
-        self._vertices.setdefault(cast("DeviceWatch", watch).path, {})[vertex] = None
-        if self._socket is None:
-            try:
-                self._socket = _open()
-            except OSError as error:
-                reason = f"the kernel does not announce changes of devices ({error.strerror}); only the audit will notice that one grows"
-                self.sink.report(WatchState.DOWN, reason, vertex)
-                return
-            self._opened.set()
-
-    def disarm(self, watch: Watch, vertex: int) -> None:
-        """Stop listening for a DeviceWatch."""
-        path = cast("DeviceWatch", watch).path
-        vertices = self._vertices.get(path, {})
-        vertices.pop(vertex, None)
-        if not vertices:
-            self._vertices.pop(path, None)
-
-    async def run(self) -> None:
-        """Mark the vertices of changed devices, until cancelled. Raises OSError when the socket is dead."""
-        await self._opened.wait()
-        await self.sink.follow(self._wait, self._read)
-
-    def close(self) -> None:
-        """Free the descriptor."""
-        if self._socket is not None:
-            trio.lowlevel.notify_closing(self._socket)
-            self._socket.close()
-            self._socket = None
-
-    async def _wait(self) -> None:
-        await trio.lowlevel.wait_readable(cast("socket.socket", self._socket))
-
-    def _read(self) -> None:
-        changed: set[str] = set()
+    def listen(self) -> socket.socket:
+        """A socket for the events of all devices."""
+        kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+        opened = socket.socket(socket.AF_NETLINK, kind, _FAMILY)
         try:
-            for _ in range(_READS_AT_ONCE):
-                device = device_of(cast("socket.socket", self._socket).recv(_READ_SIZE))
-                if device is not None:
-                    changed.add(device)
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            if error.errno != errno.ENOBUFS:
-                raise
-            self.sink.mark_all("the netlink buffer of devices overflowed, notifications were lost")
-        if not changed:
-            return
-        for path, vertices in self._vertices.items():
-            if path in changed or os.path.realpath(path) in changed:
-                for vertex in vertices:
-                    self.sink.mark(vertex)
+            enlarge_receive_buffer(opened)
+            opened.bind((0, _GROUP))
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def subject_of(self, watch: Watch) -> str:
+        """The path of the watch."""
+        return cast("DeviceWatch", watch).path
+
+    def changed_in(self, message: bytes) -> Iterable[str]:
+        """The path of the device, if the message is about a block device."""
+        device = device_of(message)
+        return () if device is None else (device,)
+
+    def subjects_among(self, changed: Collection[Hashable]) -> Iterable[Hashable]:
+        """The watched paths that are, or now lead to, one of the changed devices."""
+        paths = cast("Iterable[str]", self._vertices)
+        return [path for path in paths if path in changed or os.path.realpath(path) in changed]
 
 
 def device_of(message: bytes) -> str | None:
@@ -103,15 +66,3 @@ def device_of(message: bytes) -> str | None:
     if fields.get(b"SUBSYSTEM") != b"block" or not name:
         return None
     return os.path.join("/dev", os.fsdecode(name))
-
-
-def _open() -> socket.socket:
-    kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
-    opened = socket.socket(socket.AF_NETLINK, kind, _FAMILY)
-    try:
-        enlarge_receive_buffer(opened)
-        opened.bind((0, _GROUP))
-    except BaseException:
-        opened.close()
-        raise
-    return opened
