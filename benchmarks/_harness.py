@@ -211,9 +211,14 @@ def reactor_running(manifest: Path) -> contextlib.AbstractContextManager[Running
     )
 
 
-def probe(prober: str, world: World, how: str, samples: int, first: int = 0) -> list[float]:
-    """Change files from number ``first`` on, one at a time; microseconds until each was right, or -1 for never."""
-    settings = [first, samples, PROBE_GAP_US, 1, how]
+def probe(
+    prober: str, world: World, how: str, samples: int, first: int = 0, *, gap: int = PROBE_GAP_US
+) -> list[float]:
+    """Change files from number ``first`` on, one at a time; microseconds until each was right, or -1 for never.
+
+    Between two changes it waits for ``gap`` microseconds and up to half as long again.
+    """
+    settings = [first, samples, gap, 1, how]
     command = pinned(PROBER_CORE, [prober, *world.arguments(), *map(str, settings)])
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [float(line) for line in output.split()]

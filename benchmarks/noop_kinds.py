@@ -1,0 +1,99 @@
+"""What a run costs that finds 200 users, 100 services or 500 packages as desired, beyond a run with one of them.
+
+Whole processes of `reactor run --converge-once`, in turns. In a systemd of its own in namespaces, as the tests have it:
+the users are made there, the services started, and the packages are those that are installed here. Needs root and apt.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from _harness import REACTOR, Row, arguments, interleaved, medians, seconds_of, show, workspace
+from services import READY, WITH_SYSTEMD, write_units
+
+BARS = {"user": 20, "service": 40, "package": 20}
+"""Milliseconds."""
+
+
+def make_users(count: int) -> list[str]:
+    """Make the users; return them as items of a manifest."""
+    names = [f"bench{number}" for number in range(count)]
+    for name in names:
+        subprocess.run(["useradd", "--no-create-home", name], check=True)
+    return [f"{name}: {{ensure: present}}" for name in names]
+
+
+def start_services(count: int) -> list[str]:
+    """Start and enable the services; return them as items of a manifest."""
+    write_units(count)
+    names = [f"bench{number}.service" for number in range(count)]
+    subprocess.run(["systemctl", "enable", "--quiet", "--now", *names], check=True)
+    return [f"bench{number}: {{enable: true}}" for number in range(count)]
+
+
+def installed_packages(count: int) -> list[str]:
+    """Packages that are installed, as items of a manifest."""
+    query = ["dpkg-query", "--show", "--showformat", "${db:Status-Abbrev} ${Package}\\n"]
+    lines = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()
+    names = sorted({line.split()[1] for line in lines if line.startswith("ii ")})[:count]
+    assert len(names) == count, f"only {len(names)} packages are installed"
+    return [f"{name}: {{ensure: present}}" for name in names]
+
+
+def written(path: Path, kind: str, items: list[str]) -> Path:
+    """A manifest of ``items``."""
+    path.write_text("\n".join(["resources:", f"  - {kind}:", *(f"      - {item}" for item in items)]) + "\n")
+    return path
+
+
+def milliseconds(manifest: Path) -> float:
+    """The wall time of one run."""
+    return 1000 * seconds_of([REACTOR, "run", "--converge-once", str(manifest)])
+
+
+def require_nothing_to_do(manifest: Path) -> None:
+    """Run once, so that all is as desired; then check that a dry run finds nothing to do."""
+    seconds_of([REACTOR, "run", "--converge-once", str(manifest)])
+    seconds_of([REACTOR, "run", "--converge-once", "--noop", "--detailed-exitcodes", str(manifest)])
+
+
+def main() -> None:
+    """Measure and print; outside of the namespaces, go in first."""
+    options = arguments(__doc__)
+    if not READY.exists():
+        os.execv(WITH_SYSTEMD, [WITH_SYSTEMD, sys.executable, *sys.argv])
+    share, turns = (10, 3) if options.quick else (1, 9)
+    items = {
+        "user": make_users(200 // share),
+        "service": start_services(100 // share),
+        "package": installed_packages(500 // share),
+    }
+    rows = []
+    with workspace(options.dir) as space:
+        for kind, found in items.items():
+            manifests = {
+                "one": written(space / f"one-{kind}.yaml", kind, found[:1]),
+                "all": written(space / f"{kind}s.yaml", kind, found),
+            }
+            for manifest in manifests.values():
+                require_nothing_to_do(manifest)
+            took = medians(
+                interleaved(turns, {name: partial(milliseconds, path) for name, path in manifests.items()})
+            )
+            rows.append(
+                Row(
+                    f"{len(found)} {kind}s, beyond a run with one",
+                    took["all"] - took["one"],
+                    "ms",
+                    BARS[kind],
+                )
+            )
+    show("runs that find all as desired", rows)
+
+
+if __name__ == "__main__":
+    main()
