@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterator
 from typing import Final
 
+import trio
+
+from reactor.resources.service.enabled_links import linking_units, other_names
 from reactor.resources.service.state import listed
 from reactor.resources.service.systemd import Systemd
 from reactor.watchers.dbus import Scope
@@ -19,6 +20,8 @@ _MOST: Final = 200
 """The most units to ask systemd about, for one unit."""
 _started: Final[dict[tuple[Scope, str], set[str]]] = {}
 """Units that the default target starts, by its name."""
+_searching: Final = trio.Lock()
+"""One search at a time: what the first one finds is mostly what the others look for, without asking systemd again."""
 
 
 async def idle_note(systemd: Systemd, unit: str, scope: Scope, files: str) -> str | None:
@@ -29,23 +32,39 @@ async def idle_note(systemd: Systemd, unit: str, scope: Scope, files: str) -> st
     default = _default_target(scope)
     if default is None:
         return None
-    aliases = _aliases(unit, scope)
-    direct = set[str]()
-    for name in (unit, *aliases):
-        direct |= await _starting(systemd, name, scope, default)
-    if await _are_started(systemd, direct, scope, default):
+    aliases = other_names(unit, scope)
+    idle = await _idle_starters(systemd, (unit, *aliases), scope, default)
+    if idle is None:
         return None
-    if direct:
-        start, these = ("starts", "that") if len(direct) == 1 else ("start", "these")
-        return f"{files}: only {listed(sorted(direct))} {start} it, and nothing starts {these} at boot"
+    if idle:
+        start, these = ("starts", "that") if len(idle) == 1 else ("start", "these")
+        return f"{files}: only {listed(sorted(idle))} {start} it, and nothing starts {these} at boot"
     if aliases:
         return f"{files}: its [Install] only gives it other names ({listed(aliases)}), others start it"
     return None
 
 
+async def _idle_starters(
+    systemd: Systemd, names: tuple[str, ...], scope: Scope, default: str
+) -> set[str] | None:
+    """The units that start a unit with these ``names``; None if the ``default`` target starts one of them, or may."""
+    linking = set[str]().union(*(linking_units(name, scope) for name in names))
+    if linking & _known(scope, default):
+        return None
+    async with _searching:
+        if await _are_started(systemd, linking, scope, default):
+            return None
+        direct = linking.union(*[await _asked(systemd, name) for name in names])
+        return None if await _are_started(systemd, direct, scope, default) else direct
+
+
+def _known(scope: Scope, default: str) -> set[str]:
+    return _started.setdefault((scope, default), {default, _DEFAULT})
+
+
 async def _are_started(systemd: Systemd, names: set[str], scope: Scope, default: str) -> bool:
     """Whether the ``default`` target starts one of ``names``, or may start it."""
-    known, seen, waiting = _started.setdefault((scope, default), {default, _DEFAULT}), set[str](), [*names]
+    known, seen, waiting = _known(scope, default), set[str](), [*names]
     while waiting:
         name = waiting.pop()
         if name in known:
@@ -55,17 +74,15 @@ async def _are_started(systemd: Systemd, names: set[str], scope: Scope, default:
             return True
         if name not in seen:
             seen.add(name)
-            waiting += await _starting(systemd, name, scope, default)
+            linking = linking_units(name, scope)
+            waiting += linking if linking & known else linking | await _asked(systemd, name)
     return False
 
 
-async def _starting(systemd: Systemd, name: str, scope: Scope, default: str) -> set[str]:
-    """The units that start ``name``. systemd is not asked if the links name one that the default target starts."""
-    linked = set(_linking(name, scope))
-    if linked & _started.get((scope, default), set()):
-        return linked
+async def _asked(systemd: Systemd, name: str) -> set[str]:
+    """The units that start ``name``, as systemd says."""
     facts = await systemd.facts(name, _STARTED_BY)
-    return linked.union(*(value.split() for value in facts.values()))
+    return {unit for value in facts.values() for unit in value.split()}
 
 
 def _default_target(scope: Scope) -> str | None:
@@ -74,28 +91,3 @@ def _default_target(scope: Scope) -> str | None:
         if os.path.exists(path := f"{directory}/{_DEFAULT}"):
             return os.path.basename(os.path.realpath(path))
     return None
-
-
-def _changed_by_enable(scope: Scope) -> Iterator[str]:
-    """The directories where `systemctl enable` makes links."""
-    return (each for each in directories(scope) if not each.startswith(("/usr/", "/lib/")))
-
-
-def _linking(unit: str, scope: Scope) -> Iterator[str]:
-    """The units with a link that starts ``unit``, also if systemd has not read the link yet."""
-    for directory in _changed_by_enable(scope):
-        for kind in ("wants", "requires", "upholds"):
-            for link in glob.iglob(f"{glob.escape(directory)}/*.{kind}/{glob.escape(unit)}"):
-                yield os.path.basename(os.path.dirname(link)).removesuffix(f".{kind}")
-
-
-def _aliases(unit: str, scope: Scope) -> list[str]:
-    """The other names that links give ``unit``."""
-    suffix = os.path.splitext(unit)[1]
-    links = (
-        link
-        for directory in _changed_by_enable(scope)
-        for link in glob.iglob(f"{glob.escape(directory)}/*{suffix}")
-        if os.path.islink(link) and os.path.basename(os.readlink(link)) == unit
-    )
-    return sorted({os.path.basename(link) for link in links} - {unit})
