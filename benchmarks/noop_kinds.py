@@ -1,6 +1,7 @@
 """What a run costs that finds 200 users, 100 services or 500 packages as desired, beyond a run with one of them.
 
-Whole processes of `reactor run --converge-once`, in turns. In a systemd of its own in namespaces, as the tests have it:
+For services that are enabled, too, systemd looks through all links for each of them: what it takes for that alone, asked
+by `systemctl is-enabled`, is shown beside. Whole processes of `reactor run --converge-once`, in turns. In a systemd of its own in namespaces, as the tests have it:
 the users are made there, the services started, and the packages are those that are installed here. Needs root and apt.
 """
 
@@ -11,12 +12,13 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 from _harness import REACTOR, Row, arguments, interleaved, medians, seconds_of, show, workspace
 from services import READY, WITH_SYSTEMD, write_units
 
 BARS = {"user": 20, "service": 40, "package": 20}
-"""Milliseconds."""
+"""Milliseconds. There is none for services that are enabled."""
 
 
 def make_users(count: int) -> list[str]:
@@ -28,11 +30,11 @@ def make_users(count: int) -> list[str]:
 
 
 def start_services(count: int) -> list[str]:
-    """Start and enable the services; return them as items of a manifest."""
+    """Start and enable the services; return their names."""
     write_units(count)
-    names = [f"bench{number}.service" for number in range(count)]
+    names = [f"bench{number}" for number in range(count)]
     subprocess.run(["systemctl", "enable", "--quiet", "--now", *names], check=True)
-    return [f"bench{number}: {{enable: true}}" for number in range(count)]
+    return names
 
 
 def installed_packages(count: int) -> list[str]:
@@ -61,38 +63,46 @@ def require_nothing_to_do(manifest: Path) -> None:
     seconds_of([REACTOR, "run", "--converge-once", "--noop", "--detailed-exitcodes", str(manifest)])
 
 
+def beyond_one(space: Path, kind: str, items: list[str], turns: int) -> float:
+    """Milliseconds of a run of all ``items``, beyond those of a run with the first one."""
+    manifests = {
+        name: written(space / f"{name}.yaml", kind, some)
+        for name, some in (("one", items[:1]), ("all", items))
+    }
+    for manifest in manifests.values():
+        require_nothing_to_do(manifest)
+    took = medians(
+        interleaved(turns, {name: partial(milliseconds, path) for name, path in manifests.items()})
+    )
+    return took["all"] - took["one"]
+
+
+def is_enabled(names: list[str]) -> float:
+    """Milliseconds of ``systemctl is-enabled``."""
+    return 1000 * seconds_of(["systemctl", "is-enabled", "--quiet", *names])
+
+
 def main() -> None:
     """Measure and print; outside of the namespaces, go in first."""
     options = arguments(__doc__)
     if not READY.exists():
         os.execv(WITH_SYSTEMD, [WITH_SYSTEMD, sys.executable, *sys.argv])
     share, turns = (10, 3) if options.quick else (1, 9)
+    services = start_services(100 // share)
     items = {
         "user": make_users(200 // share),
-        "service": start_services(100 // share),
+        "service": [f"{name}: {{}}" for name in services],
         "package": installed_packages(500 // share),
     }
-    rows = []
     with workspace(options.dir) as space:
-        for kind, found in items.items():
-            manifests = {
-                "one": written(space / f"one-{kind}.yaml", kind, found[:1]),
-                "all": written(space / f"{kind}s.yaml", kind, found),
-            }
-            for manifest in manifests.values():
-                require_nothing_to_do(manifest)
-            took = medians(
-                interleaved(turns, {name: partial(milliseconds, path) for name, path in manifests.items()})
-            )
-            rows.append(
-                Row(
-                    f"{len(found)} {kind}s, beyond a run with one",
-                    took["all"] - took["one"],
-                    "ms",
-                    BARS[kind],
-                )
-            )
-    show("runs that find all as desired", rows)
+        rows = [
+            Row(f"{len(found)} {kind}s", beyond_one(space, kind, found, turns), "ms", BARS[kind])
+            for kind, found in items.items()
+        ]
+        enabled = beyond_one(space, "service", [f"{name}: {{enable: true}}" for name in services], turns)
+    by_systemctl = [is_enabled(services) - is_enabled(services[:1]) for _ in range(turns)]
+    rows.append(Row(f"{len(services)} services, enabled", enabled, "ms", None, median(by_systemctl)))
+    show("runs that find all as desired, beyond a run with one resource", rows, "systemctl is-enabled")
 
 
 if __name__ == "__main__":
