@@ -20,6 +20,7 @@ _VITAL = ("Essential", "Protected", "Important")
 _NAME = re.compile(r"[ (:]")
 """The end of the name in an entry of Provides, such as ``mta (= 1.0)``."""
 _MANAGERS = ("apt", "dpkg")
+_UNITS_BELOW = UNITS_BELOW.encode()
 
 _ABSENT = {"not-installed", "config-files"}
 
@@ -81,14 +82,15 @@ class DpkgDatabase(Database):
         return state.version is not None and state.is_whole
 
     def units(self, name: str) -> list[str]:
-        """The units in the file list of the package."""
+        """The units in the file list of the package. Most packages have none, which one look at the whole list tells."""
         try:
-            with open(
-                f"{self._directory}/info/{name}.list", encoding="utf-8", errors="surrogateescape"
-            ) as listed:
-                return [line.rstrip("\n") for line in listed if UNITS_BELOW in line]
+            with open(f"{self._directory}/info/{name}.list", "rb") as listed:
+                text = listed.read()
         except OSError:
             return []
+        if _UNITS_BELOW not in text:
+            return []
+        return [os.fsdecode(line) for line in text.split(b"\n") if _UNITS_BELOW in line]
 
     def _files(self) -> tuple[str, ...]:
         return (self._status, self._updates)

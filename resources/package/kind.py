@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr
@@ -126,16 +127,16 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
 
         Depends on: The configuration of the package manager, above all its repositories; and the file to install.
         """
-        units = tuple(self._units())
+        units = self._units
         return (
             Relations(clears=units)
             if self._desired.is_removal
             else Relations(provides=units, depends_on=(*self._provider.settings, *self.source_files()))
         )
 
-    def _units(self) -> Iterable[str]:
-        yield f"{UNITS}/{self.name}.service"
-        yield from self._provider.database.units(self.name)
+    @cached_property
+    def _units(self) -> tuple[str, ...]:
+        return f"{UNITS}/{self.name}.service", *self._provider.database.units(self.name)
 
     def claims(self) -> Iterable[Claim]:
         """The package, with or without the architecture of the host in its name.
@@ -211,7 +212,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
         """The package in the version that was found, or absent."""
         return type(self)(name=self.name, provider=self.provider, ensure=state.version or "absent")
 
-    @property
+    @cached_property
     def _desired(self) -> Desired:
         options = Options(self.install_recommends, self.autoremove)
         answers = selections(self.name, self.answers)
