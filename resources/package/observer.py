@@ -39,6 +39,8 @@ class PackageObserver(ABC):
         self.database = database
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
+        self._reading: trio.Event | None = None
+        """Set at the end of the reading that is under way."""
         self._emitted: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
@@ -50,15 +52,39 @@ class PackageObserver(ABC):
         """
         if desired.ensure == "latest":
             self._catalog.want(desired.name)
-        elif self.database.is_current() and not self._needs_more(
-            desired, state := self.database.find(desired.name)
-        ):
-            if not desired.follows_file or state.version is None:
+        else:
+            await self._catch_up_together()
+            if (state := self._known_state(desired)) is not None:
                 return state
-            if (known := self._known_in_file(desired)) is not None:
-                return replace(state, newest=known[1])
         async with self._one_at_a_time:
             return await self._observe(desired)
+
+    async def _catch_up_together(self) -> None:
+        """Read the database if it has changed. Of many checks at once, one reads, and all others go on at its end."""
+        if self.database.is_current():
+            return
+        if self._reading is not None:
+            await self._reading.wait()
+            return
+        self._reading = trio.Event()
+        try:
+            async with self._one_at_a_time:
+                await self._catch_up()
+        finally:
+            self._reading.set()
+            self._reading = None
+
+    def _known_state(self, desired: Desired) -> PackageState | None:
+        """The state of a package, if the database and what is known of its file are current and say all; else None."""
+        if not self.database.is_current():
+            return None
+        state = self.database.find(desired.name)
+        if self._needs_more(desired, state):
+            return None
+        if not desired.follows_file or state.version is None:
+            return state
+        known = self._known_in_file(desired)
+        return None if known is None else replace(state, newest=known[1])
 
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:

@@ -521,3 +521,24 @@ async def test_a_user_who_only_fetches_packages_is_waited_for_and_named(apt):
             other.stdin.close()
             await story.converged()
     assert apt.packages == {"tiny0": "1.0"}
+
+
+class Turns(trio.abc.Instrument):
+    """Counts the turns of the event loop."""
+
+    count = 0
+
+    def after_io_wait(self, timeout):
+        self.count += 1
+
+
+@pytest.mark.usefixtures("apt")
+async def test_all_packages_of_a_first_look_go_on_together_when_the_database_is_read():
+    resources = [package(f"nosuch{number}", "absent") for number in range(300)]
+    turns = Turns()
+    trio.lowlevel.add_instrument(turns)
+    async with trio.open_nursery() as nursery:
+        for resource in resources:
+            nursery.start_soon(resource.observe)
+    trio.lowlevel.remove_instrument(turns)
+    assert turns.count < 50
