@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from shutil import which
+from typing import Final
 
 from reactor import ResourceError
 from reactor.resources.process import ENVIRONMENT, Command, run
@@ -35,6 +37,10 @@ _TIME = re.compile(rf"({_LIST}):({_LIST})(?::({_LIST}))?")
 _ZONE = re.compile(r"UTC|[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)+")
 _SINCE_EPOCH = re.compile(r"@\d+")
 _LIMITS = (("hour", 23), ("minute", 59), ("second", 59))
+_APPROVED_SECONDS: Final = 60.0
+"""For how long systemd is not asked again about events that it has understood: many timers have the same."""
+_approved: Final[dict[tuple[str, ...], float]] = {}
+"""The events that systemd has understood, with the time of the answer."""
 _HINT = "see systemd.time(7), as in *-*-* 03:00:00, Mon..Fri 07:30 or daily"
 
 
@@ -67,7 +73,10 @@ def _check_time(text: str) -> None:
 
 async def refuse_misread(events: tuple[str, ...]) -> None:
     """Raise ResourceError if systemd does not understand one of ``events``, or it never comes again."""
-    if not events or which("systemd-analyze", path=ENVIRONMENT["PATH"]) is None:
+    now = time.monotonic()
+    if not events or now - _approved.get(events, -_APPROVED_SECONDS) < _APPROVED_SECONDS:
+        return
+    if which("systemd-analyze", path=ENVIRONMENT["PATH"]) is None:
         return
     done = await run(Command(("systemd-analyze", "calendar", "--", *events), "/", ENVIRONMENT))
     if done.exit_code != 0:
@@ -75,3 +84,6 @@ async def refuse_misread(events: tuple[str, ...]) -> None:
         raise ResourceError(f"systemd refuses the calendar event: {first}", _HINT)
     if "Next elapse: never" in done.stdout:
         raise ResourceError("the calendar event never comes again", "correct its year")
+    for old in [each for each, at in _approved.items() if now - at >= _APPROVED_SECONDS]:
+        del _approved[old]
+    _approved[events] = now

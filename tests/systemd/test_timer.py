@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from unit_worlds import ETC, VENDOR, eventually, systemctl
 
-from reactor import ManifestError, load
+from reactor import ManifestError, ResourceError, load
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.resources.timer import Timer
+from reactor.resources.process import run
+from reactor.resources.timer import Timer, calendar
 from reactor.resources.timer.calendar import check
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
@@ -139,6 +140,21 @@ async def test_what_systemd_would_refuse_is_refused_before_anything_is_written(m
         assert ended.counts[Result.FAILED] == 1
         assert words in story.checks(f"timer#{NAME}")[-1].error
     assert world()[:2] == (None, None)
+
+
+async def test_systemd_is_asked_once_about_events_that_many_timers_have(monkeypatch):
+    asked = []
+
+    async def overhear(command, *more):
+        asked.append(command.arguments[-1])
+        return await run(command, *more)
+
+    monkeypatch.setattr(calendar, "run", overhear)
+    for _ in range(3):
+        await calendar.refuse_misread(("Mon *-*-* 03:17:00",))
+        with pytest.raises(ResourceError):
+            await calendar.refuse_misread(("2001-01-01 03:17",))
+    assert asked == ["Mon *-*-* 03:17:00", *["2001-01-01 03:17"] * 3]
 
 
 async def test_a_unit_of_a_package_is_not_replaced():
