@@ -105,8 +105,9 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     sqlite3.OperationalError for an error of the disk.
     """
     _create(path)
-    # isolation_level=None: we commit ourselves. Different threads use the connection, one at a time.
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    # isolation_level=None: we commit ourselves. Different threads use the connection, one at a time. A statement that is
+    # cached keeps the values that it wrote: after a first run of 10,000 files, those of its last batches took 10 MB.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=0)
     try:
         _prepare(connection)
     except BaseException:

@@ -1,5 +1,6 @@
 """What is kept of a run, how long, and what it says about causes."""
 
+import ctypes
 import json
 import math
 import sqlite3
@@ -555,3 +556,28 @@ def test_a_follower_gets_each_event_once_while_the_file_stays(directory, monkeyp
         monkeypatch.setattr("reactor.journal.history.time.sleep", record)
         events = history.follow(after=0)
         assert [next(events).ref for _ in range(4)] == ["file#/a", "file#/b", "file#/c", "file#/d"]
+
+
+class HeapUse(ctypes.Structure):
+    """struct mallinfo2 of malloc.h."""
+
+    _fields_ = (("before", ctypes.c_size_t * 4), ("mapped", ctypes.c_size_t), ("between", ctypes.c_size_t * 2),
+                ("in_use", ctypes.c_size_t), ("after", ctypes.c_size_t * 2))  # fmt: skip
+
+
+def heap_in_use():
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = HeapUse
+    found = mallinfo()
+    return found.in_use + found.mapped
+
+
+def test_what_was_written_does_not_stay_in_memory(directory):
+    opened, _, _ = open_store(str(directory))
+    with closing(opened):
+        before = heap_in_use()
+        for count in range(500, 510):
+            events = [changed(f"file#/{number}", diffs=("+" + "x" * 1000,)) for number in range(count)]
+            opened.write(Batch(events=deque((event, 1) for event in events)), durable=False)
+        del events
+        assert heap_in_use() - before < 2 << 20
