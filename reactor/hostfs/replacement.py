@@ -117,20 +117,18 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
-        if not is_on_disk and validator is None and isinstance(content, Inline) and content.is_short:
-            temporary.make(is_locked=False)
-            content.write_now(temporary.fd)
+        if validator is None and isinstance(content, Inline) and content.is_short:
+            finish = partial(_finish, temporary, content, attributes, extended, is_locked=is_on_disk)
+            device = await changing(finish) if is_on_disk else finish()
         else:
             await changing(temporary.make)
             await content.copy_to(temporary.fd)
-        if validator is not None:
-            temporary.finish_writing()
-            await _approved(validator, path, directory, temporary, attributes)
-        if is_on_disk:
+            if validator is not None:
+                temporary.finish_writing()
+                await _approved(validator, path, directory, temporary, attributes)
             device = await changing(_give_all, temporary.fd, attributes, extended, path)
+        if is_on_disk:
             await flush(temporary.fd, device)
-        else:
-            device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
             _require_unchanged(path, directory, base, before)
         if is_on_disk or short is not None or not temporary.take_free_name():
@@ -153,6 +151,23 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     if is_on_disk:
         await flush_directory(directory, device)
     return True
+
+
+def _finish(
+    temporary: _TemporaryFile,
+    content: Inline,
+    attributes: Attributes,
+    extended: Extended | None,
+    *,
+    is_locked: bool,
+) -> int:
+    """Make the temporary file with its short content and its attributes; return its device. Raises ResourceError.
+
+    In one call: each call of the thread of a disk costs the event loop two switches of tasks.
+    """
+    temporary.make(is_locked=is_locked)
+    content.write_now(temporary.fd)
+    return _give_all(temporary.fd, attributes, extended, temporary.path)
 
 
 def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> None:
@@ -222,7 +237,7 @@ class _TemporaryFile:
     """
 
     def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
-        self._path = path
+        self.path = path
         self._directory = directory
         self._base = base
         self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
@@ -232,9 +247,9 @@ class _TemporaryFile:
 
     def make(self, *, is_locked: bool = True) -> None:
         """Make the file, empty, open for writing, and locked unless it exists for a moment only."""
-        if self._path in _left:
-            self._remove(_left[self._path])
-            del _left[self._path]
+        if self.path in _left:
+            self._remove(_left[self.path])
+            del _left[self.path]
         while True:
             self.name = temporary_name(self._base, same_suffix=self._same_suffix)
             try:
@@ -252,7 +267,7 @@ class _TemporaryFile:
             try:
                 self._remove(self.name)
             except OSError:
-                _left[self._path] = self.name
+                _left[self.path] = self.name
                 if not is_failing:
                     raise
 
@@ -308,7 +323,7 @@ class _TemporaryFile:
         return True
 
     def _is_renamed(self) -> None:
-        own_renames.renamed(self._path, self.name)
+        own_renames.renamed(self.path, self.name)
         self.name = ""
 
     def _close_descriptor(self) -> None:

@@ -26,34 +26,39 @@ PRUNE_EVERY = 4 << 20
 """Bytes written between two checks of the limit."""
 
 _INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts)"
+_SUM = "SELECT coalesce(sum(size), 0) FROM diffs"
+_NEWEST = "(SELECT coalesce(max(event), 0) FROM diffs)"
+_KEPT_SIZE = f"SELECT size FROM diff_size WHERE newest = {_NEWEST}"  # noqa: S608 - a constant
+_KEEP_SIZE = f"INSERT OR REPLACE INTO diff_size (id, newest, size) VALUES (1, {_NEWEST}, ?)"  # noqa: S608
 _OLDEST_EVENT = "SELECT coalesce(min(id), 0) FROM events"
 
 
 class DiffTable:
     """The table of diffs, for the process that writes it.
 
-    The total size is read once, and then counted: to add up all sizes takes as long as many writes. The methods raise
-    sqlite3.Error.
+    The total size is kept in a table of its own, in the same transactions: to add up all sizes would read all diffs. The
+    methods raise sqlite3.Error.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._size: int | None = None
         self._unpruned = 0
+        self._is_pruned = False
 
     @property
     def is_due(self) -> bool:
         """Whether to check the limit now: this process has written much, or something for the first time."""
-        return self._unpruned >= (PRUNE_EVERY if self._size is not None else 1)
+        return self._unpruned >= (PRUNE_EVERY if self._is_pruned else 1)
 
     def write(self, found: Iterable[tuple[int, str]]) -> None:
         """Write diffs, each with the id of its event."""
-        rows = [(event, len(texts), texts) for event, texts in found]
+        if not (rows := [(event, len(texts), texts) for event, texts in found]):
+            return
+        before, written = self._known_size(), sum(size for _, size, _ in rows)
         insert(self._connection, _INSERT, rows)
-        written = sum(size for _, size, _ in rows)
         self._unpruned += written
-        if self._size is not None:
-            self._size += written
+        self._keep_size(before + written)
 
     def prune(self) -> None:
         """Delete the diffs of deleted events, and if this process has written diffs, the oldest beyond `BYTE_LIMIT`."""
@@ -61,15 +66,26 @@ class DiffTable:
         self._delete_before(oldest_event)
         if not self._unpruned:
             return
-        self._unpruned = 0
-        if self._size is None:
-            (self._size,) = self._connection.execute("SELECT coalesce(sum(size), 0) FROM diffs").fetchone()
-        if self._size > BYTE_LIMIT:
-            self._delete_oldest(self._size - BYTE_LIMIT)
+        self._unpruned, self._is_pruned = 0, True
+        if (surplus := self._known_size() - BYTE_LIMIT) > 0:
+            self._delete_oldest(surplus)
 
     def forget_size(self) -> None:
         """A transaction was undone: read the size again."""
-        self._size = None
+        self._size, self._is_pruned = None, False
+
+    def _known_size(self) -> int:
+        """The total size. Added up if other diffs were written last: an earlier version of reactor keeps no size."""
+        if self._size is None:
+            found = (
+                self._connection.execute(_KEPT_SIZE).fetchone() or self._connection.execute(_SUM).fetchone()
+            )
+            self._size = int(found[0])
+        return self._size
+
+    def _keep_size(self, size: int) -> None:
+        self._connection.execute(_KEEP_SIZE, (size,))
+        self._size = size
 
     def _delete_oldest(self, surplus: int) -> None:
         """Delete the oldest diffs, of ``surplus`` bytes or a little more. Reads no others."""
@@ -81,11 +97,11 @@ class DiffTable:
         self._delete_before(event + 1)
 
     def _delete_before(self, event: int) -> None:
-        if self._size is not None:
-            query = "SELECT coalesce(sum(size), 0) FROM diffs WHERE event < ?"
-            (gone,) = self._connection.execute(query, (event,)).fetchone()
-            self._size -= gone
-        self._connection.execute("DELETE FROM diffs WHERE event < ?", (event,))
+        (gone,) = self._connection.execute(f"{_SUM} WHERE event < ?", (event,)).fetchone()
+        if gone:
+            left = self._known_size() - gone
+            self._connection.execute("DELETE FROM diffs WHERE event < ?", (event,))
+            self._keep_size(left)
 
 
 def with_short_diffs(event: Event) -> Event:

@@ -32,6 +32,15 @@ CREATE TABLE IF NOT EXISTS diffs (
 """
 """``event`` is the id of the event. ``size`` comes before ``texts``, so that a sum of the sizes reads no texts."""
 
+DIFF_SIZE = """
+CREATE TABLE IF NOT EXISTS diff_size (
+    id INTEGER PRIMARY KEY,
+    newest INTEGER NOT NULL,
+    size INTEGER NOT NULL
+);
+"""
+"""One row: the sum of the sizes of all diffs, and the newest of them when it was written."""
+
 _ROWS_AT_ONCE = 1000
 """The most rows of one statement."""
 
@@ -188,6 +197,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         raise UnusableError("its tables are missing, as when its write-ahead log is lost")
     connection.execute(_ALIASES)
     connection.execute(DIFFS)
+    connection.execute(DIFF_SIZE)
     connection.execute("PRAGMA journal_size_limit = 4194304")
     connection.execute("PRAGMA cache_size = -400")  # kB; the kernel caches the file, too
 

@@ -43,7 +43,8 @@ def _check_path(value: str) -> str:
         raise ValueError("the path must be absolute: start it with /")
     if "\0" in value:
         raise ValueError("the path must not hold a NUL character")
-    if value.startswith("//") or os.path.normpath(value) != value:
+    may_differ = "/." in value or "//" in value or value.endswith("/")  # 20,000 paths of a manifest do not
+    if may_differ and (value.startswith("//") or os.path.normpath(value) != value):
         raise ValueError(f"the path must be canonical: write {re.sub('^//', '/', os.path.normpath(value))}")
     return value
 

@@ -238,7 +238,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=dependencies)
         purges = self.name if self.recurse else None  # so that `declared` names what others manage in it
-        return Relations(provides=(self.name,), depends_on=dependencies, purges=purges)
+        return Relations((self.name,), (), (), dependencies, purges)  # with names, it takes twice as long
 
     def might_provide(self, missing: str) -> bool:
         """Whether ``missing`` may be its path, a path above that, or neither a path nor an account.

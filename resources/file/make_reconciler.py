@@ -61,6 +61,7 @@ def permissions_of(file: File) -> int:
     return _mode(file.ensure, file.mode or "0", file.setgid, file.sticky)
 
 
+@lru_cache(maxsize=64)
 def _mode(ensure: str, text: str, setgid: bool | None, sticky: bool | None) -> int:
     mode = parse_mode(text)
     return special_bits(setgid, sticky) | (enterable(mode) if ensure == "directory" else mode)

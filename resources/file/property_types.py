@@ -55,6 +55,7 @@ def _check_mode(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=64)  # most files have the same owner and group
 def _check_account(name: str) -> str:
     if not name:
         raise ValueError("it must not be empty: write a name or a numeric id")

@@ -105,7 +105,9 @@ def test_a_long_diff_is_cut(reactor, converge, state):
 
 def test_the_oldest_diffs_go_first_and_those_of_events_that_are_gone():
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(f"{schema.DIFFS} CREATE TABLE events (id INTEGER PRIMARY KEY);")
+        connection.executescript(
+            f"{schema.DIFFS} {schema.DIFF_SIZE} CREATE TABLE events (id INTEGER PRIMARY KEY);"
+        )
         connection.executemany("INSERT INTO events VALUES (?)", [(number,) for number in range(2, 6)])
         mebibyte = 1 << 20
         third = "x" * (kept_diffs.BYTE_LIMIT // 3 + mebibyte)

@@ -182,6 +182,11 @@ class Judging(Inline):
         await super().copy_to(fd)
         self.judge()
 
+    def write_now(self, fd: int) -> None:
+        self.judge()
+        super().write_now(fd)
+        self.judge()
+
     async def approve(self, candidate: str, path: str) -> None:
         """As a validator is asked: the file is finished, and not in place."""
         self.judge()

@@ -522,6 +522,26 @@ def test_a_look_at_the_limits_costs_what_goes_and_not_what_is_kept(directory):
         for _ in range(10):
             store.write(shown(900), durable=False)
         assert steps_of_a_look() < few + 100
+    store, _, _ = open_store(str(directory))
+    with closing(store):
+        assert steps_of_a_look() < few + 200, "nor does the first look of the next run"
+
+
+def test_the_size_of_diffs_is_counted_again_where_an_earlier_version_has_written_some(directory, monkeypatch):
+    def write_a_diff():
+        store, _, _ = open_store(str(directory))
+        with closing(store):
+            store.write(Batch(events=deque([(changed(diffs=("x" * 900,)), 1)])), durable=False)
+            return store._connection.execute("SELECT count(*) FROM diffs").fetchone()[0]
+
+    monkeypatch.setattr(diffs, "BYTE_LIMIT", 5000)
+    write_a_diff()
+    with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
+        connection.executemany(
+            "INSERT INTO events VALUES (?, 0, 'checked', 'a', 'ok', 1, '{}')", [(2,), (3,)]
+        )
+        connection.executemany("INSERT INTO diffs VALUES (?, 2000, '[]')", [(2,), (3,)])
+    assert write_a_diff() == 3, "of 900, 2000, 2000 and 900, the first has gone"
 
 
 def test_diffs_of_a_write_that_was_undone_do_not_count(directory, monkeypatch):
