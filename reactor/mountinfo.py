@@ -20,7 +20,7 @@ _SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
 """Mount points that belong to the kernel: systemd mounts an autofs there on every host."""
 
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = r"\\([0-7]{3})"
 
 
 class MountInfo(NamedTuple):
@@ -81,4 +81,4 @@ def _listed(options: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     r"""Return the text without the kernel's escapes: ``\040`` is a space."""
-    return _OCTAL.sub(lambda escape: chr(int(escape[1], 8)), text) if "\\" in text else text
+    return re.sub(_OCTAL, lambda escape: chr(int(escape[1], 8)), text) if "\\" in text else text

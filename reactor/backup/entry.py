@@ -13,8 +13,8 @@ import re
 from hashlib import blake2b
 from typing import NamedTuple
 
-_NAME = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})"
+_DIGEST = r"[0-9a-f]{64}"
 
 
 class Name(NamedTuple):
@@ -31,14 +31,14 @@ class Name(NamedTuple):
 
 def parse_name(text: str) -> Name | None:
     """The name of an entry, or None if ``text`` is something else."""
-    if (match := _NAME.fullmatch(text)) is None:
+    if (match := re.fullmatch(_NAME, text)) is None:
         return None
     return Name(match[1], int(match[2], 16), match[3], match[4])
 
 
 def is_digest(text: str) -> bool:
     """Whether ``text`` can be the name of an object."""
-    return _DIGEST.fullmatch(text) is not None
+    return re.fullmatch(_DIGEST, text) is not None
 
 
 def pack(name: Name) -> bytes:

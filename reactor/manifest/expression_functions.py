@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_FILE = 16 * 1024 * 1024
 """The largest file, in bytes, that an expression can read."""
-_FILE_NAME = re.compile(
+_FILE_NAME = (
     r"(?!\w+:)[\w.+-]*(?:/[\w.+-]+)+|"
     r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
 )
@@ -262,7 +262,7 @@ class ExpressionFunctions:
 
         If it looks like a file name, raise FunctionError; if not strict, only warn.
         """
-        if not _FILE_NAME.fullmatch(text):
+        if not re.fullmatch(_FILE_NAME, text):
             return text
         message = f'{function}: "{text}" names a file that is not there'
         if self.scope.strict:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import json
 import re
 
-_UNIT = re.compile(
-    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F]|.)", re.DOTALL
-)
+_UNIT = r"(?s)\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F]|.)"
 _JSON_START = re.compile(r"\s*[{\[]")
 _FILLING = "\U0002ffff"
 """A code point that is reserved as a noncharacter, so no text contains it."""
@@ -24,7 +22,7 @@ def with_whole_characters(text: str) -> str:
     # What is quick comes first: the search for \\u in a long text full of \\n takes milliseconds.
     if _JSON_START.match(text) is None or "\\u" not in text or not _is_json(text):
         return text
-    return _UNIT.sub(_escaped, text)
+    return re.sub(_UNIT, _escaped, text)
 
 
 def without_filling(text: str) -> str:
@@ -34,7 +32,7 @@ def without_filling(text: str) -> str:
 
 def has_half_a_character(json_text: str) -> bool:
     """Whether ``json_text`` contains half of a surrogate pair."""
-    return any(unit[0][1:3] in ("ud", "uD") and unit[1] is None for unit in _UNIT.finditer(json_text))
+    return any(unit[0][1:3] in ("ud", "uD") and unit[1] is None for unit in re.finditer(_UNIT, json_text))
 
 
 def _escaped(unit: re.Match[str]) -> str:

@@ -127,12 +127,12 @@ class Meta(FrozenModel):
         return self.noop or self.mode == "warn"
 
 
-SLOT_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+SLOT_NAME = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 """A name of slots: a token of a subject of NATS."""
 
 
 def _check_slot_name(text: str) -> str:
-    if not SLOT_NAME.fullmatch(text):
+    if not re.fullmatch(SLOT_NAME, text):
         raise ValueError(
             f"{text!r} is not a valid name: only a-z, 0-9 and - are allowed, at most 63, and - not at an end"
         )
@@ -145,7 +145,7 @@ class Slot(FrozenModel):
     name: Annotated[
         str,
         AfterValidator(_check_slot_name),
-        WithJsonSchema({"type": "string", "pattern": f"^{SLOT_NAME.pattern}$"}),
+        WithJsonSchema({"type": "string", "pattern": f"^{SLOT_NAME}$"}),
     ]
     """What is counted: all resources with this name, on all hosts."""
     at_most: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -163,11 +163,11 @@ class Slot(FrozenModel):
 DEFAULT_META = Meta.model_construct()
 """The one object that all resources without their own ``meta`` share."""
 
-_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_NAME = r"[a-zA-Z][a-zA-Z0-9_-]*"
 
 
 def _check_name(text: str) -> str:
-    if not _NAME.fullmatch(text):
+    if not re.fullmatch(_NAME, text):
         raise ValueError(
             f"{text!r} is not a valid name: start with a letter, go on with letters, digits, _ and -"
         )
@@ -192,7 +192,7 @@ def _check_number(value: Any) -> Any:
 
 
 Name = Annotated[
-    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})
+    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})
 ]
 """A letter, followed by letters, digits, ``_`` and ``-``."""
 

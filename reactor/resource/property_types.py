@@ -81,7 +81,7 @@ _UNITS = {
     "M": 2592000.0, "y": 31536000.0, "Y": 31536000.0,
 }  # fmt: skip
 _LONGEST_DURATION = 200
-_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])")
+_DURATION_PART = r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])"
 
 
 def parse_duration(value: Any) -> float:
@@ -95,19 +95,17 @@ def parse_duration(value: Any) -> float:
     text = str(value)
     if text == "0":
         return 0.0
-    if not text or len(text) > _LONGEST_DURATION or _DURATION_PART.sub("", text):
+    if not text or len(text) > _LONGEST_DURATION or re.sub(_DURATION_PART, "", text):
         raise ValueError(
             f"{text[:_LONGEST_DURATION]!r} is not a duration: write it as 500ms, 30s, 5m or 1h30m"
         )
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(text))
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(_DURATION_PART, text))
     if not math.isfinite(seconds) or seconds > 100 * _UNITS["y"]:
         raise ValueError(f"{text!r} is longer than a hundred years")
     return seconds
 
 
-_DURATION_SCHEMA = {
-    "anyOf": [{"type": "string", "pattern": f"^(({_DURATION_PART.pattern})+|0)$"}, {"const": 0}]
-}
+_DURATION_SCHEMA = {"anyOf": [{"type": "string", "pattern": f"^(({_DURATION_PART})+|0)$"}, {"const": 0}]}
 
 
 def format_duration(seconds: float) -> str:
@@ -139,12 +137,12 @@ Rate = Annotated[float, BeforeValidator(_parse_rate), WithJsonSchema({"type": ["
 """Events per second, written ``5/s``, ``10/m`` or ``1/h``."""
 
 
-_NUMBER = re.compile(r"-?\d*")
+_NUMBER = r"-?\d*"
 
 
 def _check_semaphore(value: str) -> str:
     name, colon, count = value.rpartition(":")
-    if not _NUMBER.fullmatch(count):
+    if not re.fullmatch(_NUMBER, count):
         return value
     if not (colon and name and count and int(count) > 0):
         raise ValueError(

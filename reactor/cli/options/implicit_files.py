@@ -49,7 +49,7 @@ def _report_once(path: str, words: str, *, is_warning: bool) -> None:
 
 
 _FILE = ".env"
-_SETTING = re.compile(r"\s*(?:export\s+)?([^\s=#][^\s=]*)\s*=\s*(.*?)\s*")
+_SETTING = r"\s*(?:export\s+)?([^\s=#][^\s=]*)\s*=\s*(.*?)\s*"
 _QUOTES = ("'", '"')
 
 
@@ -73,7 +73,7 @@ def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
 
 def parse_dotenv(text: str) -> dict[str, str]:
     """The settings in ``text``: lines ``KEY=value``, with or without quotes. Other lines and empty values are ignored."""
-    found = (_SETTING.fullmatch(line) for line in text.splitlines())
+    found = (re.fullmatch(_SETTING, line) for line in text.splitlines())
     settings = {match[1]: _unquoted(match[2]) for match in found if match}
     return {key: value for key, value in settings.items() if value}
 
