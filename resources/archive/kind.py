@@ -41,7 +41,8 @@ from reactor.resources.archive.property_types import (
 )
 from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.source import Checksum, Source, split_credentials, unprotected
+from reactor.resources.download.remote_source import Source
+from reactor.resources.download.source import Checksum, split_credentials, unprotected
 from reactor.resources.file.property_types import Account, parse_mode
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reactor import SingleFile, UnpackingLimits
 from reactor.hostfs import FileType
-from reactor.resources.download.source import Source
+from reactor.resources.download.remote_source import Source
 
 
 @dataclass(frozen=True, slots=True)

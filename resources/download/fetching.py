@@ -27,7 +27,8 @@ from reactor import (
 from reactor.hostfs import ErrorContext, Parent
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.partial_download import Partial
-from reactor.resources.download.source import Source, split_credentials
+from reactor.resources.download.remote_source import Source
+from reactor.resources.download.source import split_credentials
 
 if TYPE_CHECKING:
     from reactor import HttpResponse

@@ -1,11 +1,10 @@
-"""The source of a download: URL, header fields and credentials; and the property types of sources and checksums."""
+"""The URLs of downloads, and the property types of sources and checksums."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -13,29 +12,8 @@ from pydantic import AfterValidator, ValidationInfo
 
 from reactor import PropertyProblem, register_url_secrets
 
-_LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}")
-_CHECKSUM = re.compile(r"[0-9a-f]{64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a download comes from. ``max_size`` is in bytes, ``timeout`` in seconds."""
-
-    url: str
-    """The URL, without credentials."""
-    headers: Mapping[str, str] = field(repr=False)
-    credentials: tuple[str, str] | None = field(repr=False)
-    max_size: int
-    timeout: float
-    hint: str = "raise max_size if that is as it should be"
-    """The hint for a file that is larger than ``max_size``."""
-    is_plain: bool = False
-    """Whether an encoded answer (Content-Encoding) is an error. Otherwise the body is taken as it is, like an archive."""
-
-    @property
-    def shown(self) -> str:
-        """The URL for messages, see `shown_url`."""
-        return shown_url(self.url)
+_LOOPBACK = r"127(\.[0-9]{1,3}){3}"
+_CHECKSUM = r"[0-9a-f]{64}"
 
 
 def shown_url(url: str) -> str:
@@ -79,7 +57,7 @@ def unprotected(url: str, checksum: str | None) -> Iterable[PropertyProblem]:
 
 
 def _is_this_host(name: str) -> bool:
-    return name in ("localhost", "::1") or _LOOPBACK.fullmatch(name) is not None
+    return name in ("localhost", "::1") or re.fullmatch(_LOOPBACK, name) is not None
 
 
 def is_url(source: str) -> bool:
@@ -105,7 +83,7 @@ def resolve_source(path: str, info: ValidationInfo) -> str:
 
 
 def _check_checksum(text: str) -> str:
-    if not _CHECKSUM.fullmatch(lowered := text.lower()):
+    if not re.fullmatch(_CHECKSUM, lowered := text.lower()):
         raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
     return lowered
 

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reactor.hostfs import Content, Inline, Source
-from reactor.resources.download.source import Source as Download
 from reactor.resources.download.source import is_url, split_credentials
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.property_types import enterable, parse_mode, special_bits
@@ -106,7 +105,9 @@ def _other_content(file: File) -> Content | None:
 
 
 def _remote(file: File, url: str) -> Content:
-    from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
+    # Few files are copied from a server.
+    from reactor.resources.download.remote_source import Source as Download  # noqa: PLC0415
+    from reactor.resources.file.remote import Remote  # noqa: PLC0415
 
     bare, credentials = split_credentials(url)
     is_plain = file.checksum is None and not bare.partition("?")[0].endswith(_PACKED)

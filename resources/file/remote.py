@@ -19,7 +19,7 @@ from reactor.hostfs import ErrorContext, copy, digest_of, opened_downloads
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
 from reactor.resources.download.partial_download import Partial
-from reactor.resources.download.source import Source
+from reactor.resources.download.remote_source import Source
 
 _MOST_OF_AN_ANSWER = 30.0
 """Seconds for which an answer stays valid, so that the checks before and after a change ask once."""
