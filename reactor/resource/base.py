@@ -1,6 +1,7 @@
 """The base of every kind: the properties all resources share, and the methods that a kind implements."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -182,7 +183,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return self.declared.secrets.union(self.secret_properties())
 
     @model_validator(mode="after")
-    def _reject_conflicts(self) -> Resource:
+    def _reject_conflicts(self) -> Self:
         if problems := list(self.property_problems()):
             raise InvalidPropertiesError(problems)
         return self
@@ -265,7 +266,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """
         return None
 
-    async def reversal(self, state: State) -> Resource:
+    async def reversal(self, state: State) -> "Resource":
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.
 
         For ``meta: {reverse: true}``; a kind without this method can't be undone. The engine calls it once, with what

@@ -1,6 +1,7 @@
 """The types of the properties that all kinds share, such as ``subscribe``, ``control``, ``slot`` and ``meta``."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 import re
 from typing import Annotated, Any, Literal

@@ -1,6 +1,7 @@
 """A composite: a resource that contains the resources of another manifest."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping

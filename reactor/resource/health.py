@@ -4,7 +4,8 @@ A runner knows how to do a check. There is one for each of `RUNNERS`, found thro
 that this module does not depend on commands or goss rules.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 from enum import StrEnum
 from functools import cache

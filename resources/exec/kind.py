@@ -1,13 +1,13 @@
 """The kind `exec`: its properties, state and plan."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import AliasChoices, Field, PrivateAttr, model_validator
 
@@ -44,8 +44,7 @@ from reactor.resources.process import (
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
 
-@dataclass(frozen=True, slots=True)
-class ExecState:
+class ExecState(NamedTuple):
     """The results of the guards; None for a guard that is not set, or not checked because an earlier one decided.
 
     ``ran``: the command has succeeded in this generation of the manifest. ``fruitless``: it has succeeded without

@@ -1,6 +1,7 @@
 """The kind `file`: its properties, and the rules for their combinations."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
+# class that inherits it.
 
 import os.path
 import stat
@@ -311,7 +312,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return ChangedPaths()
 
     @cached_property
-    def rendered(self) -> TemplateContent:
+    def rendered(self) -> "TemplateContent":
         """The content that the template renders."""
         from reactor.resources.file.template import TemplateContent  # noqa: PLC0415 - few files have one
 
@@ -332,5 +333,5 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return self.rendered.values.matches(other.rendered.values)
 
     @cached_property
-    def _observer(self) -> Reconciler:
+    def _observer(self) -> "Reconciler":
         return reconciler_for(self)
