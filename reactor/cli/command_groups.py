@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.foreign_words import KINDS
 from reactor.cli.messages import with_hint
 from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
@@ -109,6 +108,8 @@ class KindGroup(SuggestingGroup):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a kind. The function ``make`` creates it; ``make`` is a string ``module:function``."""
+        from reactor.cli.foreign_words import KINDS
+
         cmd_name = KINDS.get(cmd_name, cmd_name)
         if cmd_name in self._others:
             command = _imported(self._others[cmd_name])
@@ -120,6 +121,8 @@ class KindGroup(SuggestingGroup):
 
     def other_names(self) -> Iterable[str]:
         """The names that CCM has for some kinds."""
+        from reactor.cli.foreign_words import KINDS
+
         return KINDS
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

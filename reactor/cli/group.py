@@ -11,7 +11,6 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.foreign_words import COMMANDS as FOREIGN_COMMANDS
 from reactor.cli.messages import reporting_errors
 
 SECTIONS = {
@@ -34,7 +33,9 @@ class LazyGroup(SuggestingGroup):
 
     def hint_for(self, name: str) -> str | None:
         """The hint if ``name`` is a command of another program: our equivalent."""
-        return f"did you mean 'reactor {FOREIGN_COMMANDS[name]}'?" if name in FOREIGN_COMMANDS else None
+        from reactor.cli.foreign_words import COMMANDS
+
+        return f"did you mean 'reactor {COMMANDS[name]}'?" if name in COMMANDS else None
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command ``cmd_name``: the function of that name in the module of that name."""

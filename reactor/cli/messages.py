@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.foreign_words import option_for
 from reactor.errors import ReactorError
 from reactor.resource.escaping import escaped
 
@@ -113,10 +112,13 @@ def _sentence(error: click.UsageError) -> str:
 def _hint(error: click.UsageError) -> str | None:
     if notes := getattr(error, "__notes__", None):
         return "; ".join(notes)
-    if isinstance(error, click.NoSuchOption) and (option := option_for(error)):
-        return f"did you mean {option}?"
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        return f"did you mean {' or '.join(error.possibilities)}?"
+    if isinstance(error, click.NoSuchOption):
+        from reactor.cli.foreign_words import option_for
+
+        if option := option_for(error):
+            return f"did you mean {option}?"
+        if error.possibilities:
+            return f"did you mean {' or '.join(error.possibilities)}?"
     return f"'{error.ctx.command_path} --help' shows its usage" if error.ctx else None
 
 

@@ -6,13 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import trio
 
 from reactor.console.journald import WARNING_PREFIX, Journald, JournaldSink, leads_to_journal
-from reactor.console.jsonlines import JsonSink, line
-from reactor.console.progress import ERASE_LINE, ProgressBar
 from reactor.console.run_header import warning_record
 from reactor.console.style import Style, wants_colour
 from reactor.console.summary import plain_summary, table_summary
@@ -21,6 +19,9 @@ from reactor.console.writer import Writer
 from reactor.engine.events import Ended, Event
 from reactor.resource.escaping import escaped
 from reactor.resource.redaction import redact
+
+if TYPE_CHECKING:
+    from reactor.console.progress import ProgressBar
 
 Format = Literal["text", "json"]
 
@@ -39,13 +40,13 @@ class Display:
         self._text: TextSink | None = None
         self._journald: Journald | None = None
         main = self._main_sink(form, continuous=continuous)
-        self._bar = (
-            ProgressBar(resources, self._writer, self._errors) if self._text and _shows_bars() else None
-        )
+        self._bar = self._progress_bar(resources) if self._text and _shows_bars() else None
         self._sinks = (main, self._bar) if self._bar else (main,)
 
     def _main_sink(self, form: Format, *, continuous: bool) -> Callable[[Event], None]:
         if form == "json":
+            from reactor.console.jsonlines import JsonSink
+
             return JsonSink(self._writer.write)
         if leads_to_journal(sys.stdout.fileno()):
             self._journald = Journald(self._writer.write)
@@ -54,6 +55,11 @@ class Display:
             return entries
         self._text = TextSink(self._print, self._style, continuous=continuous, aligned=sys.stdout.isatty())
         return self._text
+
+    def _progress_bar(self, resources: int) -> ProgressBar:
+        from reactor.console.progress import ProgressBar
+
+        return ProgressBar(resources, self._writer, self._errors)
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -65,11 +71,11 @@ class Display:
         if self._text:
             self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))
         else:
-            self._writer.write(line(record))
+            self._writer.write(_line(record))
 
     def notify(self, message: str) -> None:
         """Show a message about the program itself on stderr, if stderr is still open."""
-        erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
+        erase = self._bar.erase if self._bar else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
         self._errors.write(f"{prefix}{escaped(redact(message))}\n")
         self._errors.hurry()
@@ -82,7 +88,7 @@ class Display:
         """Show a message about the program itself: ``message`` as text, ``record`` as JSON."""
         self.notify(message)
         if not self._text:
-            self._writer.write(line(record))
+            self._writer.write(_line(record))
 
     @property
     def reader_gone(self) -> trio.Event:
@@ -126,7 +132,13 @@ def _lost_line(count: int) -> str:
 
 
 def _lost_record(count: int) -> str:
-    return line(warning_record(_lost_line(count).rstrip()))
+    return _line(warning_record(_lost_line(count).rstrip()))
+
+
+def _line(record: dict[str, Any]) -> str:
+    from reactor.console.jsonlines import line
+
+    return line(record)
 
 
 def _shows_bars() -> bool:

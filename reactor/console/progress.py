@@ -19,7 +19,7 @@ DRAW_AFTER = 0.5
 INTERVAL = 0.1
 """Seconds between two drawings."""
 
-ERASE_LINE = b"\r\x1b[2K"
+ERASE_LINE = "\r\x1b[2K"
 
 
 class ProgressBar:
@@ -35,8 +35,8 @@ class ProgressBar:
         self._writer = writer
         self._screen = screen
         self._complete = trio.Event()
-        self.shown = False
-        """Whether the bar is on the terminal now."""
+        self.erase = ""
+        """What erases the bar, if it is on the terminal now."""
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -67,8 +67,8 @@ class ProgressBar:
             self._show(False)
 
     def _show(self, shown: bool) -> None:
-        self.shown = shown
-        self._writer.prefix = ERASE_LINE if shown else b""
+        self.erase = ERASE_LINE if shown else ""
+        self._writer.prefix = self.erase.encode()
 
 
 class _Screen(StringIO):
