@@ -33,8 +33,14 @@ class Cause(IntFlag):
         return _words(self)
 
 
-CAUSE_SETS = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
-"""Every set of causes, built in advance: building one takes longer than a check of a small file."""
+class _CauseSets(dict[int, Cause]):
+    def __missing__(self, bits: int) -> Cause:
+        causes = self[bits] = Cause(bits)
+        return causes
+
+
+CAUSE_SETS = _CauseSets()
+"""The set of causes with these bits. Each is built once: that takes longer than a check of a small file."""
 
 
 @cache

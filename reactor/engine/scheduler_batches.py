@@ -12,7 +12,7 @@ from reactor.engine.scheduler_status import SchedulerStatus
 
 _LOOK = int(Cause.INITIAL | Cause.INTENT | Cause.DRIFT | Cause.AUDIT)
 """The causes of a check that does nothing if the resource is as desired."""
-_MORE = frozenset(bits for bits in range(len(CAUSE_SETS)) if bits & ~_LOOK)
+_MORE = frozenset(bits for bits in range(1 << len(Cause)) if bits & ~_LOOK)
 """All other sets of causes."""
 
 
