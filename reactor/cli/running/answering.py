@@ -116,9 +116,10 @@ class RunAnswering:
         def begin() -> None:
             nonlocal has_begun
             self._require_same_inputs(request)
-            has_begun, self._under_way = True, check
+            has_begun = True
             self._show_header(shown)
             check.begin()
+            self._under_way = check
 
         try:
             if (error := await self._reloader.bring_up_to_date(begin)) is not None:
