@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -61,10 +62,11 @@ class Refused(NamedTuple):
 def request_of(manifests: tuple[str, ...], parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     """The request of a run of ``manifests`` with these parameters of the command; None if no other run can do it."""
     inputs = inputs_of(manifests, parameters)
-    if any(path.startswith(("/dev/", "/proc/")) for path in _resolved(inputs)):
-        return None  # as /dev/stdin, it is another file for each process
+    if any(map(_is_read_once, _files(inputs))):
+        return None
     return {
         "inputs": inputs,
+        "real_paths": real_paths(inputs),
         "process": process_facts(),
         "environ": dict(os.environ),
         "has_environment_file": has_environment_file(),
@@ -100,12 +102,24 @@ def _absolute(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 
 
-def _resolved(inputs: Mapping[str, Any]) -> Iterator[str]:
-    """The real paths of the files that are named."""
+def real_paths(inputs: Mapping[str, Any]) -> list[str]:
+    """The real paths of the files that are named: /dev/stdin is another file for each process."""
+    return [os.path.realpath(path) for path in _files(inputs)]
+
+
+def _files(inputs: Mapping[str, Any]) -> Iterator[str]:
     for path in (*inputs["MANIFEST"], *(inputs.get(_COMPARED[name], "") for name in _PATHS)):
         if path and "://" not in path:
             yield path
-            yield os.path.realpath(path)
+
+
+def _is_read_once(path: str) -> bool:
+    """Whether it is a pipe, or anything else that only one process can read."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def process_facts() -> dict[str, Any]:

@@ -55,7 +55,9 @@ class AskedWorld:
 
     def _comparable(self, text):
         # An excerpt of a manifest shows only the end of a path.
-        lines = text.replace(str(self.directory), "DIR").replace(f"/{self.directory.name}/", "/DIR/").splitlines()
+        lines = (
+            text.replace(str(self.directory), "DIR").replace(f"/{self.directory.name}/", "/DIR/").splitlines()
+        )
         return [_untimed(line) for line in lines]
 
 

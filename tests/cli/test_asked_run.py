@@ -11,10 +11,13 @@ import sys
 
 import pytest
 from asked_worlds import AskedWorld, both, end
-from processes_of_cli import GUARD, finish, spawned, wait_until
+from processes_of_cli import GUARD, finish, spawned, up_to, wait_until
 
 IN_ORDER = "settings: {ordering: manifest}\nresources:\n"
-TWO = IN_ORDER + "  - file:\n      - {dir}/a: {ensure: present, content: one, {own}}\n      - {dir}/b: {ensure: present, content: two, {own}}\n"
+TWO = (
+    IN_ORDER
+    + "  - file:\n      - {dir}/a: {ensure: present, content: one, {own}}\n      - {dir}/b: {ensure: present, content: two, {own}}\n"
+)
 UNSEEN = IN_ORDER + "  - exec:\n      - touch {dir}/made: {unless: test -e {dir}/made}\n"
 """What undoes it has no event: only a check finds it."""
 FAILING = (
@@ -66,7 +69,7 @@ def test_a_failure_and_what_it_blocks_are_shown_and_tried_at_once(tmp_path, args
 
 
 def test_a_failure_that_waits_for_its_retry_is_tried_at_once(tmp_path):
-    world = AskedWorld(tmp_path / "asked", FAILING.replace('alias: gate', 'alias: gate, meta: {delay: 250s}'))
+    world = AskedWorld(tmp_path / "asked", FAILING.replace("alias: gate", "alias: gate, meta: {delay: 250s}"))
     with world.active(until="blocked"):
         (world.directory / "fixed").touch()
         code, out, _ = world.once()
@@ -76,7 +79,9 @@ def test_a_failure_that_waits_for_its_retry_is_tried_at_once(tmp_path):
 
 @pytest.mark.parametrize("args", [(), ("--format", "json"), ("--detailed-exitcodes",)])
 def test_an_invalid_manifest_is_shown_and_changes_nothing(tmp_path, args):
-    asked, alone = both(tmp_path, TWO, lambda world: world.write(TWO.replace("content: one", "contnt: 1")), *args)
+    asked, alone = both(
+        tmp_path, TWO, lambda world: world.write(TWO.replace("content: one", "contnt: 1")), *args
+    )
     assert asked == alone
     assert asked[0] == (1 if "--detailed-exitcodes" in args else 2)
     assert "contnt" in str(asked[2])
@@ -187,10 +192,13 @@ def test_only_variables_that_are_read_must_be_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("engine", "text"), [("jinja", "{{ Environ.COLOUR }}"), ("jet", "[[ Environ.COLOUR ]]"), ("go", "{{ .Environ.COLOUR }}")]
+    ("engine", "text"),
+    [("jinja", "{{ Environ.COLOUR }}"), ("jet", "[[ Environ.COLOUR ]]"), ("go", "{{ .Environ.COLOUR }}")],
 )
 def test_what_templates_read_must_be_the_same(tmp_path, engine, text):
-    world = AskedWorld(tmp_path / "asked", TWO.replace("content: two", f"template: {{dir}}/t, engine: {engine}"))
+    world = AskedWorld(
+        tmp_path / "asked", TWO.replace("content: two", f"template: {{dir}}/t, engine: {engine}")
+    )
     (world.directory / "t").write_text(text)
     with world.active(COLOUR="red"):
         assert (world.directory / "b").read_text().strip() == "red"
@@ -217,7 +225,10 @@ def test_a_file_env_is_refused(tmp_path, monkeypatch):
 
 
 def test_an_active_run_that_is_killed_has_not_converged(tmp_path):
-    text = IN_ORDER + "  - exec:\n      - sh -c 'test ! -e {dir}/slow || exec sleep 600': {unless: test ! -e {dir}/slow}\n"
+    text = (
+        IN_ORDER
+        + "  - exec:\n      - sh -c 'test ! -e {dir}/slow || exec sleep 600': {unless: test ! -e {dir}/slow}\n"
+    )
     world = AskedWorld(tmp_path / "asked", text)
     with world.active() as process:
         (world.directory / "slow").touch()
@@ -236,7 +247,10 @@ def children_of(pid):
 
 def test_an_active_run_that_is_stopped_is_named(tmp_path):
     world = AskedWorld(tmp_path / "asked", TWO)
-    quick = "-c", "import reactor.cli.asking as asking; asking.TIMEOUT = 0.2; from reactor.cli import main; main()"
+    quick = (
+        "-c",
+        "import reactor.cli.asking as asking; asking.TIMEOUT = 0.2; from reactor.cli import main; main()",
+    )
     with world.active() as process:
         process.send_signal(signal.SIGSTOP)
         with spawned(*world.words("--detailed-exitcodes"), program=quick, env=world.environment()) as asking:
@@ -248,7 +262,9 @@ def test_an_active_run_that_is_stopped_is_named(tmp_path):
 
 
 def test_an_interrupted_client_ends_and_the_run_goes_on(tmp_path):
-    text = UNSEEN.replace("touch {dir}/made", "sh -c 'until test -e {dir}/go; do sleep 0.01; done; touch {dir}/made'")
+    text = UNSEEN.replace(
+        "touch {dir}/made", "sh -c 'until test -e {dir}/go; do sleep 0.01; done; touch {dir}/made'"
+    )
     world = AskedWorld(tmp_path / "asked", text)
     (world.directory / "go").touch()
     with world.active() as process:
@@ -326,7 +342,11 @@ def test_the_client_imports_nothing_heavy(tmp_path):
             [sys.executable, "-X", "importtime", "-m", "reactor", *map(str, world.words("--format", "json"))],
             capture_output=True, text=True, env=world.environment(), check=True, timeout=GUARD,
         )  # fmt: skip
-    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    names = {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
     assert json.loads(done.stdout.splitlines()[-1])["event"] == "ended"
     assert not {"trio", "click", "pydantic", "yaml", "http", "email", "dataclasses", "subprocess"} & names
     assert len([name for name in names if name.startswith("reactor")]) < 20
@@ -339,3 +359,26 @@ def test_the_process_of_the_active_run_answers(tmp_path):
         assert (world.directory / "log").read_text().split() == [str(process.pid)] * 2
         assert end(process).code == 0
     assert os.listdir(world.state)
+
+
+def test_a_manifest_that_only_one_process_can_read_is_refused(tmp_path):
+    world = AskedWorld(tmp_path / "asked", TWO)
+    pipe = world.directory / "pipe.yaml"
+    os.mkfifo(pipe)
+    ending = "-c", "import sys; from reactor.cli.asking import request_of; sys.exit(request_of((sys.argv[1],), {}) is not None)"
+    with spawned(pipe, program=ending) as process:
+        assert finish(process).code == 0
+
+
+def test_a_path_that_leads_each_process_to_another_file_is_refused(tmp_path):
+    world = AskedWorld(tmp_path / "asked", TWO)
+    link = world.directory / "link.yaml"
+    link.symlink_to("/dev/stdin")
+    with world.manifest.open() as first, (world.directory / "other.yaml").open("w+") as second:
+        second.write(world.manifest.read_text())
+        second.seek(0)
+        words = ("run", "--converge-once", link)
+        with spawned("run", "--format", "json", link, stdin=first, env=world.environment()) as active:
+            up_to(active, "converged")
+            with spawned(*words, stdin=second, env=world.environment()) as process:
+                assert "the files that the paths lead to" in finish(process).err

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import trio
 
 from reactor.cli import exitcodes
-from reactor.cli.asking import differing_variables, has_environment_file, inputs_of, process_facts
+from reactor.cli.asking import differing_variables, has_environment_file, inputs_of, process_facts, real_paths
 from reactor.cli.messages import diagnostics_shown
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.console.display import Format, Look, RunText, program_message
@@ -46,6 +46,8 @@ class StartRecord(NamedTuple):
         """What differs between this run and the one that asks, in words; nothing if the result is the same."""
         theirs = request["inputs"]
         found = [name for name in {**self.inputs, **theirs} if self.inputs.get(name) != theirs.get(name)]
+        if not found and real_paths(self.inputs) != request["real_paths"]:
+            found.append("the files that the paths lead to")
         found += [
             f"the {name}" for name, value in self.process.items() if request["process"].get(name) != value
         ]
