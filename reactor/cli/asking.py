@@ -210,7 +210,6 @@ def _answer(connection: socket.socket, request: Mapping[str, Any]) -> int | Refu
     body = json.dumps(request).encode()
     head = f"POST {ROUTE} HTTP/1.0\r\nHost: reactor\r\nContent-Length: {len(body)}\r\n\r\n"
     leave_at_signals()
-    shown = False
     try:
         connection.sendall(head.encode() + body)
         with connection.makefile("rb") as lines:
@@ -227,13 +226,12 @@ def _answer(connection: socket.socket, request: Mapping[str, Any]) -> int | Refu
                     return Refused(part["refused"])
                 if "exit" in part:
                     return int(part["exit"])
-                shown = True
                 _show(part)
     except TimeoutError:
         raise _STOPPED from None
     except (OSError, ValueError):
         pass
-    words = "the active run ended before it had checked everything" if shown else "the active run is ending"
+    words = "the active run ended before it had checked everything"
     raise NoAnswerError(words, "run the command again: without an active run it does the work itself")
 
 

@@ -7,7 +7,7 @@ those of resources that the full check has finished with are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -51,11 +51,15 @@ class RunEndedError(Exception):
 class FullCheck:
     """One full check in the run of ``engine``. `begin` it, and pass all events of the run to it until `ended` returns.
 
-    Only one may be under way. ``emit`` gets the events of the full check.
+    Only one may be under way. ``emit`` gets the events of the full check. ``rejected_files`` returns the files of the
+    newest version of the manifest if that can't be used.
     """
 
-    def __init__(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self, engine: Engine, emit: Callable[[Event], None], rejected_files: Callable[[], Collection[str]]
+    ) -> None:
         self._engine = engine
+        self._rejected_files = rejected_files
         self._emit = emit
         self._scheduler = engine.scheduler
         self._vertex_table = engine.vertex_table
@@ -186,8 +190,10 @@ class FullCheck:
         duration = trio.current_time() - self._started
         if self._done >= present and not (blocking.failed or blocking.blocked):
             self._recorder.converged(duration)
-        follower = self._engine.manifest_follower
-        return self._recorder.ended(blocking, duration, self._engine.why_ended(), follower.outdated)
+        outdated, why = self._engine.manifest_follower.outdated, self._engine.why_ended()
+        if not outdated and (files := self._rejected_files()):
+            outdated, why = tuple(sorted(files)), "the manifest was changed meanwhile and can't be used"
+        return self._recorder.ended(blocking, duration, why, outdated)
 
     def _is_settled(self) -> bool:
         """Whether nothing is in motion that a run of its own would wait for."""

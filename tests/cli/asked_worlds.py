@@ -11,6 +11,14 @@ from processes_of_cli import environment, finish, spawned, up_to, with_constant
 
 _TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
 
+IN_ORDER = "settings: {ordering: manifest}\nresources:\n"
+TWO = (
+    IN_ORDER
+    + "  - file:\n      - {dir}/a: {ensure: present, content: one, {own}}\n      - {dir}/b: {ensure: present, content: two, {own}}\n"
+)
+UNSEEN = IN_ORDER + "  - exec:\n      - touch {dir}/made: {unless: test -e {dir}/made}\n"
+"""What undoes it has no event: only a check finds it."""
+
 NEVER_BY_ITSELF = with_constant("reactor.cli.running.reloading", "SETTLE", 3600.0)
 """The program of an active run that reloads its manifest only when it is asked."""
 
@@ -86,3 +94,9 @@ def both(tmp_path, text, change, *args, first=(), until="converged", program=NEV
             if is_asked:
                 assert process.poll() is None
     return found
+
+
+def children_of(pid):
+    """The children of a process."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()

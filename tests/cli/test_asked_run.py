@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 
 import pytest
-from asked_worlds import AskedWorld, both, end
-from processes_of_cli import GUARD, finish, spawned, up_to, wait_until
+from asked_worlds import IN_ORDER, TWO, UNSEEN, AskedWorld, both, end
+from processes_of_cli import GUARD, finish, spawned
 
-IN_ORDER = "settings: {ordering: manifest}\nresources:\n"
-TWO = (
-    IN_ORDER
-    + "  - file:\n      - {dir}/a: {ensure: present, content: one, {own}}\n      - {dir}/b: {ensure: present, content: two, {own}}\n"
-)
-UNSEEN = IN_ORDER + "  - exec:\n      - touch {dir}/made: {unless: test -e {dir}/made}\n"
-"""What undoes it has no event: only a check finds it."""
 FAILING = (
     IN_ORDER
     + "  - exec:\n      - sh -c 'test -e {dir}/fixed': {alias: gate}\n"
@@ -148,190 +139,6 @@ def test_the_last_message_is_shown_if_all_is_well(tmp_path):
     assert {"before", "after"} <= set(asked[1])
 
 
-# ---- what is refused ----
-
-
-def differing(world, *args, manifest=None, **variables):
-    words = ("run", "--converge-once", *args, manifest or world.manifest)
-    with spawned(*words, env=world.environment(**variables)) as process:
-        done = finish(process)
-    assert done.code == 1, done
-    assert "error[R0601]: process " in done.err
-    assert done.out == ""
-    return done.err.partition("since these differ: ")[2].strip()
-
-
-def test_another_input_is_refused_and_named(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    other = world.directory / "other.yaml"
-    other.write_text(world.manifest.read_text())
-    with world.active():
-        assert differing(world, "--fact", "a=b") == "--fact"
-        assert differing(world, "--data", "a=b", "--only", "file#*/a") == "--data, --only"
-        assert differing(world, manifest=other) == "MANIFEST"
-        assert differing(world, "--no-read-env") == "--no-read-env"
-        assert differing(world, HTTP_PROXY="http://127.0.0.1:1") == "$HTTP_PROXY"
-        assert differing(world, CCM_HIERA_DATA=str(other)) == "--hiera"
-
-
-def test_the_same_inputs_are_accepted_in_any_form(tmp_path, monkeypatch):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    monkeypatch.chdir(world.directory)
-    with world.active("--fact", "a=b", "--jobs", "3"):
-        with spawned(*world.words("--fact=a=b")[:-1], "site.yaml", env=world.environment()) as process:
-            assert finish(process).code == 0
-        assert differing(world) == "--fact"
-
-
-def test_only_variables_that_are_read_must_be_the_same(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO.replace("two", '"{{ Environ.COLOUR }}"'))
-    with world.active(COLOUR="red"):
-        assert world.once(COLOUR="red", SHAPE="round")[0] == 0
-        assert differing(world, COLOUR="blue") == "$COLOUR"
-    assert (world.directory / "b").read_text() == "red"
-
-
-@pytest.mark.parametrize(
-    ("engine", "text"),
-    [("jinja", "{{ Environ.COLOUR }}"), ("jet", "[[ Environ.COLOUR ]]"), ("go", "{{ .Environ.COLOUR }}")],
-)
-def test_what_templates_read_must_be_the_same(tmp_path, engine, text):
-    world = AskedWorld(
-        tmp_path / "asked", TWO.replace("content: two", f"template: {{dir}}/t, engine: {engine}")
-    )
-    (world.directory / "t").write_text(text)
-    with world.active(COLOUR="red"):
-        assert (world.directory / "b").read_text().strip() == "red"
-        assert world.once(COLOUR="red", SHAPE="round")[0] == 0
-        assert differing(world, COLOUR="blue") == "$COLOUR"
-
-
-def test_a_variable_that_only_the_new_version_reads_counts(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    with world.active():
-        world.write(TWO.replace("two", '"{{ Environ.COLOUR ?? "none" }}"'.replace('"none"', "'none'")))
-        assert differing(world, COLOUR="blue") == "$COLOUR"
-
-
-def test_a_file_env_is_refused(tmp_path, monkeypatch):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    with world.active():
-        monkeypatch.chdir(world.directory)
-        (world.directory / ".env").write_text("A=1\n")
-        assert "the file .env" in differing(world)
-
-
-# ---- what goes wrong ----
-
-
-def test_an_active_run_that_is_killed_has_not_converged(tmp_path):
-    text = (
-        IN_ORDER
-        + "  - exec:\n      - sh -c 'test ! -e {dir}/slow || exec sleep 600': {unless: test ! -e {dir}/slow}\n"
-    )
-    world = AskedWorld(tmp_path / "asked", text)
-    with world.active() as process:
-        (world.directory / "slow").touch()
-        with spawned(*world.words("--format", "json"), env=world.environment()) as asking:
-            wait_until(lambda: len(children_of(process.pid)) > 0)
-            process.kill()
-            done = finish(asking)
-    assert done.code == 1
-    assert done.err.startswith("error[R0606]: the active run ")
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return file.read().split()
-
-
-def test_an_active_run_that_is_stopped_is_named(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    quick = (
-        "-c",
-        "import reactor.cli.asking as asking; asking.TIMEOUT = 0.2; from reactor.cli import main; main()",
-    )
-    with world.active() as process:
-        process.send_signal(signal.SIGSTOP)
-        with spawned(*world.words("--detailed-exitcodes"), program=quick, env=world.environment()) as asking:
-            done = finish(asking)
-        process.send_signal(signal.SIGCONT)
-        assert (done.code, done.out) == (4, "")
-        assert done.err.startswith("error[R0606]: the active run does not answer\nhint: ")
-        assert world.once()[0] == 0
-
-
-def test_an_interrupted_client_ends_and_the_run_goes_on(tmp_path):
-    text = UNSEEN.replace(
-        "touch {dir}/made", "sh -c 'until test -e {dir}/go; do sleep 0.01; done; touch {dir}/made'"
-    )
-    world = AskedWorld(tmp_path / "asked", text)
-    (world.directory / "go").touch()
-    with world.active() as process:
-        (world.directory / "go").unlink()
-        (world.directory / "made").unlink()
-        with spawned(*world.words(), env=world.environment()) as asking:
-            wait_until(lambda: len(children_of(process.pid)) > 0)
-            asking.send_signal(signal.SIGINT)
-            assert finish(asking).code == 130
-        (world.directory / "go").touch()
-        wait_until((world.directory / "made").exists)
-        assert world.once()[0] == 0
-
-
-def test_a_client_that_stops_reading_delays_nothing(tmp_path):
-    world = AskedWorld(tmp_path / "asked", UNSEEN)
-    with world.active():
-        (world.directory / "made").unlink()
-        with spawned(*world.words(), env=world.environment()) as asking:
-            asking.send_signal(signal.SIGSTOP)
-            assert world.once()[0] == 0
-            asking.send_signal(signal.SIGCONT)
-            assert finish(asking).code == 0
-
-
-def test_two_clients_are_answered_one_after_the_other(tmp_path):
-    text = IN_ORDER + "  - exec:\n      - sh -c 'echo x >> {dir}/log':\n"
-    world = AskedWorld(tmp_path / "asked", text)
-    with world.active(), spawned(*world.words(), env=world.environment()) as first:
-        second = world.once()
-        assert world.comparable(finish(first)) == second
-    assert second[0] == 0
-    assert (world.directory / "log").read_text() == "x\nx\nx\n"
-
-
-def test_a_socket_in_a_directory_of_others_is_not_connected_to(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    world.state.mkdir()
-    with socket.socket(socket.AF_UNIX) as foreign:
-        foreign.bind(str(world.state / "control.sock"))
-        foreign.listen()
-        foreign.setblocking(False)
-        world.state.chmod(0o777)
-        code, _, err = world.once()
-        assert code == 2
-        assert "every user can write" in str(err)
-        with pytest.raises(BlockingIOError):
-            foreign.accept()
-
-
-def test_a_dead_socket_is_no_active_run(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    with world.active() as process:
-        process.kill()
-        process.wait(GUARD)
-        assert (world.state / "control.sock").exists()
-        assert world.once()[0] == 0
-
-
-def test_a_dry_run_does_not_ask(tmp_path):
-    world = AskedWorld(tmp_path / "asked", UNSEEN)
-    with world.active():
-        (world.directory / "made").unlink()
-        assert world.once("--noop")[0] == 0
-        assert not (world.directory / "made").exists()
-
-
 # ---- what it costs ----
 
 
@@ -359,26 +166,3 @@ def test_the_process_of_the_active_run_answers(tmp_path):
         assert (world.directory / "log").read_text().split() == [str(process.pid)] * 2
         assert end(process).code == 0
     assert os.listdir(world.state)
-
-
-def test_a_manifest_that_only_one_process_can_read_is_refused(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    pipe = world.directory / "pipe.yaml"
-    os.mkfifo(pipe)
-    ending = "-c", "import sys; from reactor.cli.asking import request_of; sys.exit(request_of((sys.argv[1],), {}) is not None)"
-    with spawned(pipe, program=ending) as process:
-        assert finish(process).code == 0
-
-
-def test_a_path_that_leads_each_process_to_another_file_is_refused(tmp_path):
-    world = AskedWorld(tmp_path / "asked", TWO)
-    link = world.directory / "link.yaml"
-    link.symlink_to("/dev/stdin")
-    with world.manifest.open() as first, (world.directory / "other.yaml").open("w+") as second:
-        second.write(world.manifest.read_text())
-        second.seek(0)
-        words = ("run", "--converge-once", link)
-        with spawned("run", "--format", "json", link, stdin=first, env=world.environment()) as active:
-            up_to(active, "converged")
-            with spawned(*words, stdin=second, env=world.environment()) as process:
-                assert "the files that the paths lead to" in finish(process).err

@@ -112,7 +112,8 @@ class RunAnswering:
         return {"exit": exitcodes.run_code(ended, once=True, detailed=request["detailed_exitcodes"])}
 
     async def _check(self, engine: Engine, request: dict[str, Any], shown: RunText) -> Ended | ManifestError:
-        check = FullCheck(engine, shown if request["diff"] else lambda event: shown(lean(event)))
+        emit = shown if request["diff"] else lambda event: shown(lean(event))
+        check = FullCheck(engine, emit, lambda: self._reloader.rejected_files)
         has_begun = False
 
         def begin() -> None:
