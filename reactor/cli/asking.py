@@ -68,6 +68,7 @@ def request_of(manifests: tuple[str, ...], parameters: Mapping[str, Any]) -> dic
         "inputs": inputs,
         "real_paths": real_paths(inputs),
         "process": process_facts(),
+        "mounts": mounts(),
         "environ": dict(os.environ),
         "has_environment_file": has_environment_file(),
         "format": parameters.get("form", "text"),
@@ -130,11 +131,17 @@ def process_facts() -> dict[str, Any]:
     return {
         "user": [os.geteuid(), os.getegid()],
         "root directory": [root.st_dev, root.st_ino],
-        "namespaces": [os.readlink(f"/proc/self/ns/{name}") for name in ("mnt", "net", "uts", "user")],
+        "namespaces": [os.readlink(f"/proc/self/ns/{name}") for name in ("net", "uts", "user", "pid")],
         "umask": umask,
         "home directory": os.path.expanduser("~"),
         "installation of reactor": [__file__, program.st_ino, program.st_mtime_ns],
     }
+
+
+def mounts() -> list[list[str]]:
+    """The mounts that this process sees, in order: the device, the directory of it, and where that is mounted."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        return [line.split()[2:5] for line in file]
 
 
 def differing_variables(ours: Mapping[str, str], theirs: Mapping[str, str], also: Iterable[str]) -> list[str]:

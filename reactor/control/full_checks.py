@@ -14,7 +14,7 @@ LARGEST_REQUEST = 4 << 20
 """Bytes. It has the environment of the client."""
 
 REQUEST_KEYS = frozenset(
-    ("inputs", "real_paths", "process", "environ", "has_environment_file", "format", "diff", "detailed_exitcodes", "stdout", "stderr")
+    ("inputs", "real_paths", "process", "mounts", "environ", "has_environment_file", "format", "diff", "detailed_exitcodes", "stdout", "stderr")
 )  # fmt: skip
 
 HEARTBEAT = 2.0

@@ -8,6 +8,8 @@ import pytest
 from asked_worlds import TWO, AskedWorld
 from processes_of_cli import finish, spawned, up_to
 
+from reactor.cli.running.answering import same_files
+
 
 def differing(world, *args, manifest=None, **variables):
     words = ("run", "--converge-once", *args, manifest or world.manifest)
@@ -103,3 +105,36 @@ def test_a_path_that_leads_each_process_to_another_file_is_refused(tmp_path):
             up_to(active, "converged")
             with spawned(*words, stdin=second, env=world.environment()) as process:
                 assert "the files that the paths lead to" in finish(process).err
+
+
+HOST = [["8:1", "/", "/"], ["0:5", "/", "/proc"], ["8:2", "/", "/srv"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "is_same"),
+    [
+        ([], True),
+        (
+            [
+                ["8:1", "/", "/"],
+                ["8:1", "/usr", "/usr"],
+                ["8:2", "/data", "/srv/data"],
+                ["0:7", "/sys", "/proc/sys"],
+            ],
+            True,
+        ),
+        (
+            [
+                ["0:9", "/systemd/inaccessible/dir", "/usr/lib/modules"],
+                ["0:9", "/x", "/run/systemd/incoming"],
+            ],
+            True,
+        ),
+        ([["0:40", "/", "/tmp"]], False),
+        ([["8:1", "/tmp/private", "/tmp"]], False),
+        ([["8:3", "/", "/srv"]], False),
+    ],
+)
+def test_a_sandbox_that_only_closes_parts_shows_the_same_files(more, is_same):
+    assert same_files(HOST, HOST + more) is is_same
+    assert same_files(HOST + more, HOST) is is_same

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import trio
 
 from reactor.cli import exitcodes
-from reactor.cli.asking import differing_variables, has_environment_file, inputs_of, process_facts, real_paths
+from reactor.cli.asking import (
+    differing_variables,
+    has_environment_file,
+    inputs_of,
+    mounts,
+    process_facts,
+    real_paths,
+)
 from reactor.cli.messages import diagnostics_shown
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.console.display import Format, Look, RunText, program_message
@@ -28,6 +35,11 @@ from reactor.engine.full_check import FullCheck, RunEndedError
 from reactor.journal.records import lean
 from reactor.manifest.read_environ import ReadEnviron
 from reactor.resource.diagnostic import ManifestError
+
+_OF_SANDBOX = ("/run/systemd/", "/run/credentials/", "/proc/")
+"""Where systemd mounts something for itself in each sandbox. What is in /proc depends on the namespaces only."""
+_CLOSED = "/systemd/inaccessible/"
+"""What systemd mounts over a path that a service may not use."""
 
 
 class StartRecord(NamedTuple):
@@ -51,6 +63,8 @@ class StartRecord(NamedTuple):
         found += [
             f"the {name}" for name, value in self.process.items() if request["process"].get(name) != value
         ]
+        if not same_files(mounts(), request["mounts"]):
+            found.append("the mounts")
         environ = generation.inputs.environ
         read = environ.read if isinstance(environ, ReadEnviron) else {*os.environ, *request["environ"]}
         found += differing_variables(os.environ, request["environ"], read)
@@ -60,6 +74,34 @@ class StartRecord(NamedTuple):
         if reader is not None and reader.seconds_left() is not None:
             found.append("the answers of commands or Vault that are asked for secrets")
         return found
+
+
+def same_files(ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]]) -> bool:
+    """Whether the same files are at every path, by the mounts that two processes see.
+
+    The sandbox of a service mounts parts of the host once more, to close them: what it forbids fails with an error.
+    """
+    first, second = _View(ours), _View(theirs)
+    return all(first.lookup(path) == second.lookup(path) for path in {**first.mounted, **second.mounted})
+
+
+class _View:
+    """The device and the directory that are mounted at each path."""
+
+    def __init__(self, mounts: Sequence[Sequence[str]]) -> None:
+        self.mounted = {
+            path: (device, root)
+            for device, root, path in mounts
+            if not f"{path}/".startswith(_OF_SANDBOX) and _CLOSED not in root
+        }
+
+    def lookup(self, path: str) -> tuple[str, str]:
+        """The device that the path is on, and where on it."""
+        above = path
+        while above not in self.mounted and above != "/":
+            above = os.path.dirname(above)
+        device, root = self.mounted.get(above, ("", "/"))
+        return device, root.rstrip("/") + path[len(above.rstrip("/")) :]
 
 
 class _RefusedError(Exception):
