@@ -4,6 +4,7 @@
 - ``commands/``: one module for each command, which has its name;
 - ``options/``: options and arguments that several commands share, and the larger ones of single commands;
 - ``running/``: the parts of a run beside the engine: loading, state directory, signals, reloading;
+- ``asking``: lets an active run do the work of a one-shot run;
 - ``messages``, ``exitcodes``: errors, warnings and exit codes;
 - ``foreign_words``: commands and options of other programs, each with our equivalent;
 - ``output_files``: writes files to paths that the user gives; ``values``, ``yaml_text``: output of facts and data;
