@@ -196,7 +196,7 @@ def ask(
     if (request := request_of(manifests, parameters)) is None:
         return Refused("the manifest is not a file")
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(TIMEOUT)
+        connection.settimeout(TIMEOUT / 2)
         try:
             with short_socket_path(location.path) as path:
                 connection.connect(path)
@@ -219,21 +219,19 @@ def _answer(connection: socket.socket, request: Mapping[str, Any]) -> int | Refu
     leave_at_signals()
     try:
         connection.sendall(head.encode() + body)
-        with connection.makefile("rb") as lines:
-            status = lines.readline().split()[1:2]
-            while lines.readline().strip():
-                pass
-            if status != [b"200"]:
-                return Refused(_refusal_in(lines.read()))
-            for line in lines:
-                if not line.strip():
-                    continue
-                part = json.loads(line)
-                if "refused" in part:
-                    return Refused(part["refused"])
-                if "exit" in part:
-                    return int(part["exit"])
-                _show(part)
+        lines = _lines(connection)
+        status = next(lines, b"").split()[1:2]
+        while next(lines, b"").strip():
+            pass
+        if status != [b"200"]:
+            return Refused(_refusal_in(b"".join(lines)))
+        for line in filter(bytes.strip, lines):
+            part = json.loads(line)
+            if "refused" in part:
+                return Refused(part["refused"])
+            if "exit" in part:
+                return int(part["exit"])
+            _show(part)
     except TimeoutError:
         raise _STOPPED from None
     except (OSError, ValueError):
@@ -246,6 +244,23 @@ def _fail(error: NoAnswerError, parameters: Mapping[str, Any]) -> int:
     """Report that nothing is known of the result, and return the exit code of a run that failed."""
     _show({"err": f"error[{error.code}]: {error.message}\nhint: {error.hint}\n"})
     return exitcodes.FAILED_BIT if parameters.get("detailed_exitcodes") else exitcodes.NOT_CONVERGED
+
+
+def _lines(connection: socket.socket) -> Iterator[bytes]:
+    rest = b""
+    while data := _received(connection):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _received(connection: socket.socket) -> bytes:
+    """What comes next; nothing at the end. Raises TimeoutError after twice the timeout of ``connection``."""
+    try:
+        return connection.recv(1 << 16)
+    except TimeoutError:  # also if this process itself was stopped, as by ^Z
+        return connection.recv(1 << 16)
 
 
 def _refusal_in(body: bytes) -> str:

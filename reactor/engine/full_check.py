@@ -35,6 +35,7 @@ from reactor.engine.events import (
     Unblocked,
 )
 from reactor.engine.limits import DEFAULT_LIMITS
+from reactor.engine.worker_pool import SLICE
 
 _DRIFT: Final = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH: Final = int(Cause.REFRESH)
@@ -49,7 +50,7 @@ class RunEndedError(Exception):
 
 
 class FullCheck:
-    """One full check in the run of ``engine``. `begin` it, and pass all events of the run to it until `ended` returns.
+    """One full check in the run of ``engine``: `renew`, `begin`, and pass all events of the run to it until `ended` returns.
 
     Only one may be under way. ``emit`` gets the events of the full check. ``rejected_files`` returns the files of the
     newest version of the manifest if that can't be used.
@@ -73,21 +74,27 @@ class FullCheck:
 
     # ---- begin ----
 
+    async def renew(self) -> None:
+        """Let every resource look anew, and its next check report everything. Yields to the event loop in between."""
+        slice_end = trio.current_time() + SLICE
+        for vertex in sorted(self._vertex_table.present):
+            if trio.current_time() > slice_end:
+                await trio.lowlevel.checkpoint()
+                slice_end = trio.current_time() + SLICE
+            if vertex in self._vertex_table.present:
+                self._renew(vertex)
+
     def begin(self) -> None:
         """Schedule a check of every vertex. Nothing may be awaited between a reload for this full check and this call."""
         self._started = trio.current_time()
         self._began_before = {*self._scheduler.running}
-        vertices = sorted(self._vertex_table.present)
-        for vertex in vertices:
-            self._renew(vertex)
         self._retry_at_once()
         self._engine.results.waits.clear()
         self._follow_up_checks.begin()
         self._recorder.reversing(self._engine.reversals.pending)
-        self._engine.dispatcher.mark_each(vertices, Cause.INITIAL)
+        self._engine.dispatcher.mark_each(sorted(self._vertex_table.present), Cause.INITIAL)
 
     def _renew(self, vertex: int) -> None:
-        """Let the resource of ``vertex`` look anew, and let its next check report that it is not managed here."""
         resource = self._vertex_table.resources[vertex]
         resource.run_again()
         if (deferred := resource.declared.deferred) is not None:

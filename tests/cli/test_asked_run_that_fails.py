@@ -150,7 +150,7 @@ def test_a_version_that_comes_meanwhile_is_part_of_it(slowed):
 def test_an_invalid_version_that_comes_meanwhile_is_a_failure(slowed):
     world, process, asking = slowed
     world.write(SLOW.replace("content: two", "contnt: 2"))
-    up_to(process, "reload_rejected")
+    up_to(process, "reloadrejected")
     (world.directory / "go").touch()
     done = finish(asking)
     assert done.code == 1

@@ -167,6 +167,7 @@ class RunAnswering:
             self._under_way = check
 
         try:
+            await check.renew()
             if (error := await self._reloader.bring_up_to_date(begin)) is not None:
                 return error
             if not has_begun:
