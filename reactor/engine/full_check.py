@@ -52,15 +52,15 @@ class RunEndedError(Exception):
 class FullCheck:
     """One full check in the run of ``engine``: `renew`, `begin`, and pass all events of the run to it until `ended` returns.
 
-    Only one may be under way. ``emit`` gets the events of the full check. ``rejected_files`` returns the files of the
-    newest version of the manifest if that can't be used.
+    Only one may be under way. ``emit`` gets the events of the full check. ``rejected`` returns the manifests if
+    their newest version can't be used.
     """
 
     def __init__(
-        self, engine: Engine, emit: Callable[[Event], None], rejected_files: Callable[[], Collection[str]]
+        self, engine: Engine, emit: Callable[[Event], None], rejected: Callable[[], Collection[str]]
     ) -> None:
         self._engine = engine
-        self._rejected_files = rejected_files
+        self._rejected = rejected
         self._emit = emit
         self._scheduler = engine.scheduler
         self._vertex_table = engine.vertex_table
@@ -198,7 +198,7 @@ class FullCheck:
         if self._done >= present and not (blocking.failed or blocking.blocked):
             self._recorder.converged(duration)
         outdated, why = self._engine.manifest_follower.outdated, self._engine.why_ended()
-        if not outdated and (files := self._rejected_files()):
+        if not outdated and (files := self._rejected()):
             outdated, why = tuple(sorted(files)), "the manifest was changed meanwhile and can't be used"
         return self._recorder.ended(blocking, duration, why, outdated)
 

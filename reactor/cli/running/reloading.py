@@ -97,8 +97,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
-        self.rejected_files: Collection[str] = ()
-        """The files of the newest version of the manifest, if that can't be used."""
+        self.rejected: Sequence[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
@@ -150,11 +149,10 @@ class Reloader:
         """Load the manifest, unless the version in force is certainly the newest. Return why the newest can't be used.
 
         Else call ``then`` before a check of it starts, unless the run has ended. What differs is checked as `INITIAL`.
-        With facts, the manifest is always loaded: a run reads some of them only once.
         """
         async with self._loading:
-            facts = self._generation.inputs.fact_paths
-            if self.rejected_files or facts or any(map(is_elsewhere, self._named)) or await self._changed():
+            facts = self._generation.inputs.fact_paths  # a run reads some of them only once
+            if self.rejected or facts or any(map(is_elsewhere, self._named)) or await self._changed():
                 return await self._renew(Cause.INITIAL, then)
             then()
             return None
@@ -267,7 +265,7 @@ class Reloader:
             return error
         if self._engine.is_over:  # it ended while this version was loaded
             return None
-        self.rejected_files = ()
+        self.rejected = ()
         before, self._generation, self._read_at = self._generation, generation, read_at
         self._is_renewed.set()
         self._is_renewed = trio.Event()
@@ -285,8 +283,7 @@ class Reloader:
 
     def _reject(self, error: ManifestError, read_at: int) -> None:
         """Show the problems of a version that began to be read at ``read_at``, and wait for the next."""
-        self._read_at = read_at
-        self.rejected_files = error.files or self._names
+        self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
         problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
         show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
