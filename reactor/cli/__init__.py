@@ -4,6 +4,7 @@
 - ``commands/``: one module for each command, which has its name;
 - ``options/``: options and arguments that several commands share, and the larger ones of single commands;
 - ``running/``: the parts of a run beside the engine: loading, state directory, signals, reloading;
+- ``asking``: lets an active run do the work of a one-shot run;
 - ``messages``, ``exitcodes``: errors, warnings and exit codes;
 - ``foreign_words``: commands and options of other programs, each with our equivalent;
 - ``output_files``: writes files to paths that the user gives; ``values``, ``yaml_text``: output of facts and data;
@@ -19,6 +20,7 @@ import os
 import resource
 import signal
 import sys
+from itertools import pairwise
 from types import FunctionType, TracebackType
 from typing import NoReturn
 
@@ -55,6 +57,8 @@ def _main() -> None:
 
 def _command() -> int:
     """Run the command of the command line; return its exit code."""
+    if (code := _answered_by_active_run(sys.argv[1:])) is not None:
+        return code
     from reactor.cli.group import reactor
 
     try:
@@ -62,6 +66,20 @@ def _command() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
+
+
+def _answered_by_active_run(words: list[str]) -> int | None:
+    """The exit code if an active run has done what these words ask for; None: do it here."""
+    if words[:1] != ["run"] or "--converge-once" not in words or "_REACTOR_COMPLETE" in os.environ:
+        return None
+    from reactor.journal.state_directory import locate, may_have_run
+
+    option = next((second for first, second in pairwise(words) if first == "--state-dir"), None)
+    if (location := locate(option)) is None or not may_have_run(location.path):
+        return None
+    from reactor.cli.asking import answered
+
+    return answered(words[1:])
 
 
 def _use_utf8() -> None:

@@ -141,14 +141,22 @@ def show_diagnostics(
 
     ``texts`` has the texts of sources that are not files, by name.
     """
-    from reactor.console.jsonlines import diagnostic_record, line
     from reactor.console.style import wants_colour
+
+    coloured = wants_colour(sys.stderr)
+    records, text = diagnostics_shown(diagnostics, coloured=coloured, texts=texts)
+    if as_json:
+        click.echo(records, nl=False)
+    click.echo(text, err=True, nl=False, color=coloured)
+
+
+def diagnostics_shown(
+    diagnostics: Sequence[Diagnostic], *, coloured: bool, texts: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """The problems as lines of JSON, and as text for people."""
+    from reactor.console.jsonlines import diagnostic_record, line
     from reactor.manifest.report import render
     from reactor.resource.redaction import redact
 
-    if as_json:
-        click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
-    coloured = wants_colour(sys.stderr)
-    click.echo(
-        redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured
-    )
+    records = "".join(line(diagnostic_record(each)) for each in diagnostics)
+    return records, redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n") + "\n"

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import trio
 
@@ -28,38 +28,42 @@ Format = Literal["text", "json"]
 STDERR = 2
 
 
-class Display:
-    """The display of one run: a sink of its events. `run` is a task beside the engine that writes the output."""
+class Look(NamedTuple):
+    """The output that a run is shown on: whether it is a terminal, in colour, and how many columns it has."""
 
-    def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
-        self._errors = Writer(STDERR)
-        # A run that ends may wait for a paused reader; a run that repairs drift may not.
-        lost_line = (_lost_record if form == "json" else _lost_line) if continuous else None
-        self._writer = Writer(sys.stdout.fileno(), self.notify, lost_line)
-        self._style = Style(wants_colour(sys.stdout))
+    is_terminal: bool
+    coloured: bool
+    width: int
+
+
+class RunText:
+    """One run as text or lines of JSON: a sink of its events.
+
+    ``write`` takes what goes to stdout, and ``notify`` messages about the program itself.
+    """
+
+    def __init__(
+        self,
+        form: Format,
+        look: Look,
+        write: Callable[[str], None],
+        notify: Callable[[str], None],
+        *,
+        continuous: bool,
+    ) -> None:
+        self._write = write
+        self._notify = notify
+        self._look = look
+        self._style = Style(look.coloured)
         self._text: TextSink | None = None
-        self._journald: Journald | None = None
-        main = self._main_sink(form, continuous=continuous)
-        self._bar = self._progress_bar(resources) if self._text and _shows_bars() else None
-        self._sinks = (main, self._bar) if self._bar else (main,)
-
-    def _main_sink(self, form: Format, *, continuous: bool) -> Callable[[Event], None]:
+        self._sinks: tuple[Callable[[Event], None], ...]
         if form == "json":
             from reactor.console.jsonlines import JsonSink
 
-            return JsonSink(self._writer.write)
-        if leads_to_journal(sys.stdout.fileno()):
-            self._journald = Journald(self._writer.write)
-            entries = JournaldSink(self._journald, continuous=continuous)
-            self._text = entries.text
-            return entries
-        self._text = TextSink(self._print, self._style, continuous=continuous, aligned=sys.stdout.isatty())
-        return self._text
-
-    def _progress_bar(self, resources: int) -> ProgressBar:
-        from reactor.console.progress import ProgressBar
-
-        return ProgressBar(resources, self._writer, self._errors)
+            self._sinks = (JsonSink(write),)
+        else:
+            self._text = TextSink(self._print, self._style, continuous=continuous, aligned=look.is_terminal)
+            self._sinks = (self._text,)
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -71,14 +75,7 @@ class Display:
         if self._text:
             self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))
         else:
-            self._writer.write(_line(record))
-
-    def notify(self, message: str) -> None:
-        """Show a message about the program itself on stderr, if stderr is still open."""
-        erase = self._bar.erase if self._bar else ""
-        prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
-        self._errors.write(f"{prefix}{escaped(redact(message))}\n")
-        self._errors.hurry()
+            self._write(_line(record))
 
     def warn(self, message: str) -> None:
         """Show a warning about the program itself, as text and as JSON."""
@@ -86,9 +83,63 @@ class Display:
 
     def announce(self, message: str, record: dict[str, Any]) -> None:
         """Show a message about the program itself: ``message`` as text, ``record`` as JSON."""
-        self.notify(message)
+        self._notify(message)
         if not self._text:
-            self._writer.write(_line(record))
+            self._write(_line(record))
+
+    def summarize(self, ended: Ended) -> None:
+        """Show the summary. For programs, the last event is the summary."""
+        if self._text:
+            self._print(self._summary(ended, self._text))
+
+    def _print(self, text: str) -> None:
+        self._write(redact(text))
+
+    def _summary(self, ended: Ended, text: TextSink) -> str:
+        if self._look.is_terminal:
+            return table_summary(ended, text.open_problems, self._width(), coloured=self._look.coloured)
+        return plain_summary(ended, text.open_problems, self._style)
+
+    def _width(self) -> int:
+        return self._look.width
+
+
+def program_message(message: str) -> str:
+    """A message about the program itself, as a line for stderr."""
+    return f"reactor: {escaped(redact(message))}\n"
+
+
+class Display(RunText):
+    """The display of the run of this process. `run` is a task beside the engine that writes the output."""
+
+    def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
+        self._errors = Writer(STDERR)
+        # A run that ends may wait for a paused reader; a run that repairs drift may not.
+        lost_line = (_lost_record if form == "json" else _lost_line) if continuous else None
+        self._writer = Writer(sys.stdout.fileno(), self.notify, lost_line)
+        look = Look(sys.stdout.isatty(), wants_colour(sys.stdout), 0)
+        super().__init__(form, look, self._writer.write, self.notify, continuous=continuous)
+        self._journald: Journald | None = None
+        if self._text and leads_to_journal(sys.stdout.fileno()):
+            self._journald = Journald(self._writer.write)
+            entries = JournaldSink(self._journald, continuous=continuous)
+            self._text = entries.text
+            self._sinks = (entries,)
+        self._bar = self._progress_bar(resources) if self._text and _shows_bars() else None
+        if self._bar:
+            self._sinks = (*self._sinks, self._bar)
+
+    def _progress_bar(self, resources: int) -> ProgressBar:
+        from reactor.console.progress import ProgressBar
+
+        return ProgressBar(resources, self._writer, self._errors)
+
+    def notify(self, message: str) -> None:
+        """Show a message about the program itself on stderr, if stderr is still open."""
+        erase = self._bar.erase if self._bar else ""
+        prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
+        self._errors.write(f"{prefix}{escaped(redact(message))}\n")
+        self._errors.hurry()
 
     @property
     def reader_gone(self) -> trio.Event:
@@ -105,11 +156,6 @@ class Display:
             if self._bar:
                 nursery.start_soon(self._bar.run)
 
-    def summarize(self, ended: Ended) -> None:
-        """Show the summary. For programs, the last event is the summary."""
-        if self._text:
-            self._print(self._summary(ended, self._text))
-
     def flush(self) -> None:
         """Write all output that still waits."""
         if self._journald:
@@ -117,14 +163,8 @@ class Display:
         self._writer.flush()
         self._errors.flush()
 
-    def _print(self, text: str) -> None:
-        self._writer.write(redact(text))
-
-    def _summary(self, ended: Ended, text: TextSink) -> str:
-        if sys.stdout.isatty():
-            width = shutil.get_terminal_size().columns
-            return table_summary(ended, text.open_problems, width, coloured=self._style.coloured)
-        return plain_summary(ended, text.open_problems, self._style)
+    def _width(self) -> int:
+        return shutil.get_terminal_size().columns
 
 
 def _lost_line(count: int) -> str:

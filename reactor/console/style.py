@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TextIO
 
 from reactor.resource.escaping import escaped
@@ -30,15 +31,20 @@ STATE_COLUMN = 12
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour the output to ``stream``: on a terminal, unless NO_COLOR is set or the terminal is dumb.
+    """Whether to colour the output to ``stream``; see `is_coloured`."""
+    return is_coloured(os.environ, is_terminal=stream.isatty())
+
+
+def is_coloured(environ: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Whether to colour an output: on a terminal, unless NO_COLOR is set or the terminal is dumb.
 
     CLICOLOR_FORCE colours a pipe, too. Both variables count if they are not empty, as no-color.org asks.
     """
-    if os.environ.get("NO_COLOR"):
+    if environ.get("NO_COLOR"):
         return False
-    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+    if environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+    return is_terminal and environ.get("TERM") != "dumb"
 
 
 class Style:

@@ -7,6 +7,7 @@
 - ``pause_file``: the file of the pauses; ``pause_controller``: applies them to a running engine;
 - ``run_handle``: answers all requests about one run, without HTTP;
 - ``broadcast``: sends the events of a run to any number of readers;
+- ``full_checks``: the stream of the answer to a one-shot run that asks for its work;
 - ``explanation``: the history of one resource, in sentences, for ``reactor why``;
 - ``application``: the routes; ``requests``: bodies of requests, and answers to bad requests;
 - ``listen_address``, ``tcp_listener``, ``server``: the addresses and sockets that a run listens on;

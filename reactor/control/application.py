@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
+from reactor.control.full_checks import LARGEST_REQUEST, REQUEST_KEYS, PartQueue
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.protocol import RefusedError, StatusQuery
@@ -33,6 +34,7 @@ def application(run_handle: RunHandle, warn: Callable[[str], None]) -> Starlette
         Route(f"{PREFIX}/resume", endpoints.resume, methods=["POST"]),
         Route(f"{PREFIX}/page", endpoints.page),
         Route(f"{PREFIX}/events", EventStream(run_handle), methods=["GET"]),
+        Route(f"{PREFIX}/converge", FullCheckStream(run_handle), methods=["POST"]),
         Route(METRICS, endpoints.metrics),
     ]
     handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", warn)
@@ -118,6 +120,31 @@ class EventStream:
                 nursery.cancel_scope.cancel()
         finally:
             self._broadcast.leave(listener)
+
+
+class FullCheckStream:
+    """A full check by the active run, as one JSON object on each line. An ASGI application."""
+
+    def __init__(self, run_handle: RunHandle) -> None:
+        self._run_handle = run_handle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream what a one-shot run would show. A client that leaves, or reads too slowly, does not delay the run."""
+        if (answering := self._run_handle.answering) is None:
+            refuse("this run can't do it", "it was not started with reactor run")
+        request = await body_of(Request(scope, receive), REQUEST_KEYS, LARGEST_REQUEST)
+        place = place_of(scope)
+        place.stay()
+        parts = PartQueue(place.leave)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_leave, receive, nursery.cancel_scope)
+            nursery.start_soon(answering.answer, request, parts)
+            headers = [(b"content-type", b"application/jsonl"), (b"cache-control", b"no-store")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async for text in parts:
+                await _send_part(send, text)
+            await send({"type": "http.response.body", "body": b""})
+            nursery.cancel_scope.cancel()
 
 
 async def _leave(receive: Receive, scope: trio.CancelScope) -> None:

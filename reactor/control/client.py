@@ -10,8 +10,9 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from reactor.control.protocol import RefusedError, StatusQuery, short_socket_path
+from reactor.control.protocol import RefusedError, StatusQuery
 from reactor.errors import ReactorError
+from reactor.journal.state_directory import short_socket_path
 
 TIMEOUT = 10.0
 """Seconds to wait for an answer."""

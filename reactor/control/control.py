@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import trio
 
 from reactor.control.broadcast import Broadcast
+from reactor.control.full_checks import Answering
 from reactor.control.pause_controller import PauseController
 from reactor.control.pause_file import PauseFile
 from reactor.control.run_handle import RunHandle
@@ -42,6 +43,8 @@ class Control:
         self.pause_controller: PauseController | None = None
         self.page_url: str | None = None
         """The address of the live page with its token; the socket shows it."""
+        self.answering: Answering | None = None
+        """Answers requests for a full check; None if it can't be requested."""
         self._tally = tally
         self._directory = directory
         self._warn = warn
@@ -106,7 +109,7 @@ class Control:
 
     def run_handle(self, engine: Engine) -> RunHandle:
         """The handle that answers requests about the run."""
-        return RunHandle(
+        run_handle = RunHandle(
             engine,
             self.status_table,
             self.broadcast,
@@ -114,6 +117,8 @@ class Control:
             self._tally,
             page_url=self.page_url,
         )
+        run_handle.answering = self.answering
+        return run_handle
 
     def _open(self, directory: str, run_handle: RunHandle) -> Server | None:
         """The server of the socket; None if the socket can't be opened: the run goes on without it."""

@@ -78,6 +78,15 @@ class PauseController:
         self.apply()
         return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
 
+    def paused(self) -> list[Paused]:
+        """An event for each vertex that is paused now."""
+        refs, now = self._vertex_table.refs, self._clock()
+        return [
+            Paused(now, refs[vertex], pause.until, pause.reason)
+            for vertex, pause in self._held.items()
+            if pause.until is not None
+        ]
+
     def apply(self) -> None:
         """Pause and resume vertices of the engine so that they match the pauses. Call it also after a reload."""
         wanted = self._wanted()

@@ -1,10 +1,8 @@
-"""Shared by both ends of the control socket: the path of the socket, the query for a status, a refused request."""
+"""Shared by both ends of the control socket: the query for a status, a refused request."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reactor.engine.events import Result
@@ -21,19 +19,6 @@ class RefusedError(ReactorError):
     def from_os_error(cls, error: OSError) -> RefusedError:
         """The error for a request that can't be written to the state directory."""
         return cls(f"the system refused: {error}", "check whether the state directory is writable")
-
-
-SOCKET_FILE = "control.sock"
-
-
-@contextmanager
-def short_socket_path(directory: str) -> Iterator[str]:
-    """A short path of the socket, for any directory: the kernel allows only 107 bytes."""
-    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{SOCKET_FILE}"
-    finally:
-        os.close(descriptor)
 
 
 NOT_OK = (Result.FAILED, Result.BLOCKED)

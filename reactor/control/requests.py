@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from typing import Any, NoReturn
 
@@ -30,14 +31,14 @@ def refuse(message: str, hint: str) -> NoReturn:
     raise BadRequestError(message, hint)
 
 
-async def body_of(request: Request, known: set[str]) -> dict[str, Any]:
+async def body_of(request: Request, known: AbstractSet[str], largest: int = _LARGEST_BODY) -> dict[str, Any]:
     """The JSON object in the body. It may have only ``known`` keys. Raises BadRequestError and HTTPException."""
     text = b""
     async with aclosing(request.stream()) as chunks:
         async for chunk in chunks:
             text += chunk
-            if len(text) > _LARGEST_BODY:
-                raise HTTPException(413, f"the body is longer than {_LARGEST_BODY} bytes")
+            if len(text) > largest:
+                raise HTTPException(413, f"the body is longer than {largest} bytes")
     try:
         body = json.loads(text)
         json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is not valid text

@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from reactor.control.broadcast import Broadcast
+from reactor.control.full_checks import Answering
 from reactor.control.names import find, names_of, unknown
 from reactor.control.pause_controller import PauseController
 from reactor.control.protocol import StatusQuery
@@ -53,6 +54,7 @@ class RunHandle:
         self.pause_controller = pause_controller
         self.tally = tally
         self.page_url = page_url
+        self.answering: Answering | None = None
 
     def run_record(self) -> dict[str, Any]:
         """The run as a whole, as a JSON object."""

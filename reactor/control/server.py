@@ -15,7 +15,7 @@ import trio
 
 from reactor.control.connection_slots import ConnectionSlot, ConnectionSlots
 from reactor.control.peer import Peer, peer_of, user_of
-from reactor.control.protocol import SOCKET_FILE, short_socket_path
+from reactor.journal.state_directory import SOCKET_FILE, short_socket_path
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:

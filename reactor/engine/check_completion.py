@@ -91,7 +91,6 @@ class CheckCompletion:
         follow_up_checks: FollowUpChecks,
         batch_applier: BatchApplier,
         repairs: Repairs,
-        is_one_shot: bool,
     ) -> None:
         self._dispatcher = dispatcher
         self._vertex_table = dispatcher.vertex_table
@@ -102,10 +101,14 @@ class CheckCompletion:
         self._follow_up_checks = follow_up_checks
         self._batch_applier = batch_applier
         self._repairs = repairs
-        self._is_one_shot = is_one_shot
         self._flap_detector = FlapDetector()
         self.last_change = 0.0
         """The time of the last change, by the run's clock."""
+
+    @property
+    def _is_one_shot(self) -> bool:
+        """Whether the run has no watches, or a full check is under way: no event starts what must follow a check."""
+        return self._follow_up_checks.is_on
 
     def complete(
         self,

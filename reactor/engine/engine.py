@@ -51,10 +51,6 @@ class NextGeneration(NamedTuple):
     record: Callable[[], None]
 
 
-def _record_nothing() -> None:
-    """Record a generation where there is no journal."""
-
-
 class Engine:
     """Converges one graph, and with ``options.watch`` keeps it converged.
 
@@ -92,7 +88,7 @@ class Engine:
         self._vertex_checks = self._make_vertex_checks(slot_gate)
         self._slots = self._vertex_checks.slots
         self.manifest_follower = self._vertex_checks.manifest_follower
-        self._follow_up_checks = self._vertex_checks.follow_up_checks
+        self.follow_up_checks = self._vertex_checks.follow_up_checks
         self._completion = self._vertex_checks.completion
         self.watch_manager = WatchManager(
             self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
@@ -103,6 +99,7 @@ class Engine:
         self._end_reason = ""
         self._over = trio.Event()
         self.settled = trio.Event()
+        self.idle = trio.lowlevel.ParkingLot()  # it unparks whenever no vertex is ready
         self._long_lived = LongLived()
 
     def _make_scheduler(self, topology: Topology) -> Scheduler:
@@ -161,7 +158,7 @@ class Engine:
                 nursery.cancel_scope.cancel()
         took = trio.current_time() - started
         return self._recorder.ended(
-            self.scheduler.blocking, took, self._why_ended(), self.manifest_follower.outdated
+            self.scheduler.blocking, took, self.why_ended(), self.manifest_follower.outdated
         )
 
     def _retry_failed(self) -> None:
@@ -187,8 +184,7 @@ class Engine:
     def holds_secrets(self, ref: str) -> bool:
         """Whether something that the resource creates on the host may show a secret.
 
-        Kinds name a file that they write ``file#PATH``. If no resource has that ref, the file may contain any known
-        secret.
+        Kinds name a file that they write ``file#PATH``; without a resource of that ref, it may contain any known secret.
         """
         vertex = self.vertex_table.find(ref)
         return knows_secrets() if vertex is None else self.vertex_table.resources[vertex].holds_secrets
@@ -208,19 +204,21 @@ class Engine:
         index = GraphIndex(graph.resources, change.number)
         pending = self.reversals.pending.copy()
         desired = {ref: each for ref, each in graph.resources.items() if ref not in pending}
-        record = _record_nothing if self._run_store is None else self._run_store.prepare_generation(desired)
+        store = self._run_store
+        record = (lambda: None) if store is None else store.prepare_generation(desired)
         kept = {vertex: each for vertex, each in index.deferred.items() if vertex not in change.fresh}
         declined = self._prechecks.evaluate_conditions(kept, briefly=briefly)
         return NextGeneration(change, index, declined, record)
 
     def reload(
-        self, graph: Graph, options: RunOptions | None = None, prepared: NextGeneration | None = None
-    ) -> Reloaded:
+        self, graph: Graph, options: RunOptions | None = None,
+        prepared: NextGeneration | None = None, cause: Cause = Cause.INTENT,
+    ) -> Reloaded:  # fmt: skip
         """Switch to another generation of the manifest at once. Running checks continue.
 
         ``prepared`` is what `prepare` returned for ``graph``; without it, or if the run has changed what was compared,
         they are compared now. Of ``options``, only ``jobs`` and ``fail_fast`` may differ from before; they apply from now
-        on. Resources that are equal in both generations keep their watches, stamps, retries and pending refreshes.
+        on. Resources that differ are checked for ``cause``; equal ones keep their watches, stamps, retries and pending refreshes.
         Resources that left the graph stay as they are on the host, or are undone if they have ``meta.reverse``.
         """
         if options is not None:
@@ -243,7 +241,7 @@ class Engine:
         refs = (self.vertex_table.refs[vertex] for vertex in fresh)
         self._recorder.reversing(ref for ref in refs if ref in self.reversals.pending)
         for vertex in (*fresh, *self._prechecks.changed_conditions(declined)):
-            self.dispatcher.mark(vertex, Cause.INTENT)
+            self.dispatcher.mark(vertex, cause)
         self._pending_refreshes.schedule_pending(fresh, trio.current_time())
         self.dispatcher.report_transitions()
         self.dispatcher.wake()
@@ -310,7 +308,8 @@ class Engine:
         self.dispatcher.is_stopping = True
         self._slots.stop_waiting()
 
-    def _why_ended(self) -> str:
+    def why_ended(self) -> str:
+        """The reason, as text, why a run that ends now ends."""
         if (failed := self.scheduler.blocking.root_failures()) and self.options.fail_fast:
             return f"{self.vertex_table.refs[min(failed)]} failed and fail_fast is set"
         done = "not converged" if failed else "nothing is left to do"
@@ -318,12 +317,13 @@ class Engine:
 
     def _on_idle(self) -> None:
         """No vertex is ready: find out whether the run has converged, is over, or only waits."""
-        if self.scheduler.active or self._follow_up_checks.is_under_way:
+        self.idle.unpark_all()
+        if self.scheduler.active or self.follow_up_checks.is_under_way:
             return
         if self._end_reason:
             self._over.set()
         elif self.scheduler.exhausted and not self.options.watch:
-            if self._follow_up_checks.is_due:
+            if self.follow_up_checks.is_due:
                 self._nursery.start_soon(self._follow_up)
                 return
             self._over.set()
@@ -334,7 +334,7 @@ class Engine:
             self._freeze()
 
     async def _follow_up(self) -> None:
-        await self._follow_up_checks.take()
+        await self.follow_up_checks.take()
         self._on_idle()
 
     def _freeze(self) -> None:

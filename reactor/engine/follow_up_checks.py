@@ -1,4 +1,7 @@
-"""The checks that a run without watches repeats at its end: no event reports how its changes affected others."""
+"""The checks that a run without watches repeats at its end: no event reports how its changes affected others.
+
+A full check in a run with watches (`reactor.engine.full_check`) does the same, so that both have the same result.
+"""
 
 from __future__ import annotations
 
@@ -195,17 +198,36 @@ class FollowUpChecks:
         results: Results,
         manifest_follower: ManifestFollower,
         noop_judge: NoopJudge,
+        *,
+        is_on: bool,
     ) -> None:
+        self.is_on = is_on
+        """Whether this is a run without watches, or a full check is under way. Otherwise nothing is recorded."""
         self._dispatcher = dispatcher
         self._scheduler = dispatcher.scheduler
         self._vertex_table = dispatcher.vertex_table
         self._results = results
         self._manifest_follower = manifest_follower
         self._noop_judge = noop_judge
+        self._forget()
+
+    def _forget(self) -> None:
         self.log = ChangeLog()
-        self._stale_reads = StaleReads(dispatcher.vertex_table, self.log)
+        self._stale_reads = StaleReads(self._vertex_table, self.log)
         self._rechecks = Rechecks(self.log)
-        self.final_check = FinalCheck(dispatcher.vertex_table, results)
+        self.final_check = FinalCheck(self._vertex_table, self._results)
+
+    def begin(self) -> None:
+        """A full check begins in a run with watches."""
+        self.is_on = True
+        self._forget()
+        self._manifest_follower.begin()
+
+    def end(self) -> None:
+        """The full check is over."""
+        self.is_on = False
+        self._forget()
+        self._manifest_follower.end()
 
     def reads(self, vertex: int) -> None:
         """The check of ``vertex`` begins. The caller has made sure that the mounts it reads from answer."""

@@ -42,8 +42,8 @@ class Origin(Protocol):
 class ManifestFollower:
     """Loads the manifest again when this run has changed it.
 
-    At the end of a run without watches (``is_one_shot``), ``outdated`` lists the files whose new version is not in
-    force, and ``why`` says why not.
+    At the end of a run without watches (``is_one_shot``), and of a full check in a run with watches, ``outdated`` lists
+    the files whose new version is not in force, and ``why`` says why not.
     """
 
     def __init__(self, dispatcher: Dispatcher, *, is_one_shot: bool) -> None:
@@ -63,6 +63,16 @@ class ManifestFollower:
         self.is_under_way = False
         self.outdated: tuple[str, ...] = ()
         self.why = ""
+
+    def begin(self) -> None:
+        """A full check begins in a run with watches: do as a run without watches does."""
+        self._is_one_shot = True
+        self._versions.clear()
+
+    def end(self) -> None:
+        """The full check is over."""
+        self._is_one_shot = self._is_touched = False
+        self.outdated, self.why = (), ""
 
     @property
     def is_due(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 from reactor.engine.blocking import Blocking
 from reactor.engine.delay_queue import DelayQueue
@@ -45,6 +46,11 @@ class SchedulerStatus(ABC):
         """Whether no vertex is active, failed or blocked."""
         waits = self.order.active_count or self.delay_queue.resting
         return not (waits or self.blocking.failed or self.blocking.blocked)
+
+    @property
+    def retry_times(self) -> Mapping[int, float]:
+        """When each failed vertex will be retried."""
+        return self._retries.due
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is active: dirty or running."""

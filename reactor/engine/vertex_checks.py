@@ -77,9 +77,10 @@ class VertexChecks:
         self._batches = dispatcher.scheduler.batches.batch
         self._health_limiter = trio.CapacityLimiter(options.jobs)
         self._batch_applier = BatchApplier(self._batches)
-        self._is_one_shot = not options.watch
-        self.manifest_follower = ManifestFollower(dispatcher, is_one_shot=self._is_one_shot)
-        self.follow_up_checks = FollowUpChecks(dispatcher, results, self.manifest_follower, self._noop_judge)
+        self.manifest_follower = ManifestFollower(dispatcher, is_one_shot=not options.watch)
+        self.follow_up_checks = FollowUpChecks(
+            dispatcher, results, self.manifest_follower, self._noop_judge, is_on=not options.watch
+        )
         self.completion = CheckCompletion(
             dispatcher,
             results,
@@ -87,7 +88,6 @@ class VertexChecks:
             follow_up_checks=self.follow_up_checks,
             batch_applier=self._batch_applier,
             repairs=self._repairs,
-            is_one_shot=self._is_one_shot,
         )
         self._group_check = GroupCheck(
             dispatcher, self.completion, self.follow_up_checks, run_store=run_store, options=options
@@ -112,7 +112,7 @@ class VertexChecks:
             run_store.begins(resource.ref)
         declared = resource.declared
         if declared.deferred is None and not declared.members and not self.fragile.by_point:
-            if self._is_one_shot:
+            if self.follow_up_checks.is_on:
                 self.follow_up_checks.reads(vertex)
             result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
@@ -145,7 +145,7 @@ class VertexChecks:
         """As `_check`, but for mounts that may not answer, and resources with deferred values or members."""
         if not monitor_only and (failure := await self._mount_failure(inspected_paths(resource))):
             return CheckResult.failed(failure)
-        if self._is_one_shot and not monitor_only:
+        if self.follow_up_checks.is_on and not monitor_only:
             self.follow_up_checks.reads(vertex)
         if resource.declared.deferred is None and not resource.declared.members:
             return await self._check(vertex, resource, bits, noop, monitor_only)
@@ -247,7 +247,7 @@ class VertexChecks:
     def _repair_members(self, vertex: int, resource: Resource, result: CheckResult) -> None:
         """Repair a composite by checking its members. A one-shot run does nothing: it has just checked them."""
         result = self._repairs.judged(vertex, resource, result)
-        if result.outcome is Outcome.CRITICAL and not self._is_one_shot:
+        if result.outcome is Outcome.CRITICAL and not self.follow_up_checks.is_on:
             self._repairs.begins(vertex)
             for ref in resource.declared.members:
                 self._dispatcher.mark(self._vertex_table.number(ref), Cause.HEALTH)
@@ -329,7 +329,7 @@ class VertexChecks:
             subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._run_store.intend(refs[vertex], subscribers)
-        if self._is_one_shot:
+        if self.follow_up_checks.is_on:
             self.follow_up_checks.changing(vertex)
         self._scheduler.refreshes.touched.add(vertex)
 

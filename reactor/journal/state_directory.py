@@ -8,7 +8,8 @@ import json
 import os
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
@@ -19,6 +20,7 @@ ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
 SYSTEM_DIRECTORY = "/var/lib/reactor"
 LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
+SOCKET_FILE = "control.sock"
 ANOTHER = f"use another one with --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
@@ -76,6 +78,21 @@ def is_ours(path: str) -> bool:
     except (OSError, StateDirectoryError):
         return False
     return True
+
+
+@contextmanager
+def short_socket_path(directory: str) -> Iterator[str]:
+    """A short path of the control socket, for any directory: the kernel allows only 107 bytes."""
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET_FILE}"
+    finally:
+        os.close(descriptor)
+
+
+def may_have_run(path: str) -> bool:
+    """Whether an active run may answer in the state directory ``path``: it is ours, and has a control socket."""
+    return os.path.lexists(os.path.join(path, SOCKET_FILE)) and is_ours(path)
 
 
 class StateDirectory:

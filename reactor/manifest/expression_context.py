@@ -97,7 +97,7 @@ class ExpressionContext(NamedTuple):
 
         ``values`` are the secrets that the manifest declares; it is the root ``Secrets``. When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
         """
-        environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
+        environ = inputs.environ if strict else TextMap(inputs.environ)
         names = {"Facts": inputs.facts, "Data": data, "Environ": environ, "Secrets": values, **_UNITS}
         secret_paths = frozenset(
             (*(("Data", *path) for path in secrets), *(("Secrets", name) for name in values))

@@ -348,4 +348,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return False
 
     def run_again(self) -> None:
-        """A health check is critical: repeat work that is otherwise done once per generation of the manifest."""
+        """Do as in a new run: repeat work that is done once, and trust no stamp, so that the next check really looks.
+
+        Called for a full check, and when a health check is critical.
+        """

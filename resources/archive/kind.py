@@ -244,6 +244,10 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
     def _single_mode(self) -> int:
         return parse_mode(self.mode or "0644")
 
+    def run_again(self) -> None:
+        """Forget what the last check has seen."""
+        self.__dict__.pop("_observer", None)
+
     @cached_property
     def _observer(self) -> Observer:
         single = single_name(self.name)

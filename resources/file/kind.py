@@ -332,6 +332,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return True
         return self.rendered.values.matches(other.rendered.values)
 
+    def run_again(self) -> None:
+        """Forget what the last check has seen."""
+        self.__dict__.pop("_observer", None)
+
     @cached_property
     def _observer(self) -> "Reconciler":
         return reconciler_for(self)

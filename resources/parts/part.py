@@ -45,7 +45,7 @@ from reactor.resources.file.property_types import Account, Mode, parse_mode
 from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
 from reactor.resources.parts.compose import Composed, compose, contradictions
 from reactor.resources.parts.document import Document, Edit
-from reactor.resources.parts.shared_file import Found, lock_of, look, look_again, look_now, store
+from reactor.resources.parts.shared_file import Found, distrust, lock_of, look, look_again, look_now, store
 
 _MODE, _SECRET_MODE = "0644", "0600"
 _PART = "a part of it"
@@ -210,6 +210,10 @@ class Part(Resource[PartState]):
         path = members[0].path
         composed = await _compose_and_store(path, members)
         return composed.refusals
+
+    def run_again(self) -> None:
+        """Let the next look read the file."""
+        distrust(self.path)
 
     @classmethod
     def all_as_desired(cls, members: Sequence[Self], evidence: object) -> object:

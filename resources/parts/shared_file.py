@@ -88,6 +88,12 @@ def look_now(path: str) -> Found | None:
     return None if data is None else _cache(path, bytes(data), real, status, now)
 
 
+def distrust(path: str) -> None:
+    """Let the next look read the file at ``path``, also if a stat shows no change."""
+    if (kept := _kept.get(path)) is not None:
+        _kept[path] = kept._replace(is_proof=False)
+
+
 def _unchanged(path: str) -> Found | None:
     """The file as it was read before, if a stat proves that it has not changed since."""
     kept = _kept.get(path)

@@ -238,6 +238,11 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         """Whether rendered files and errors of templates may contain a secret."""
         return bool(self.secrets) or self._values.has_secrets
 
+    def run_again(self) -> None:
+        """Read every file of the tree at the next check."""
+        self._changed_paths.lose()
+        self._target.read_again()
+
     @cached_property
     def _target(self) -> TargetTree:
         return TargetTree(self.name, self.declared.managed_paths)

@@ -72,6 +72,10 @@ class TargetTree:
         self._desired = desired
         return self._state()
 
+    def read_again(self) -> None:
+        """Forget which files were correct."""
+        self._verified.read_again()
+
     @property
     def is_crowded(self) -> bool:
         """Whether there are too many other files: then a check of only a few files takes long, too."""

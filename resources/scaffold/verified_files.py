@@ -21,6 +21,10 @@ class VerifiedFiles:
         self._doubted: set[str] = set()
         """Files that must be written again, whatever they contain."""
 
+    def read_again(self) -> None:
+        """Forget the stamps of correct files."""
+        self._correct.clear()
+
     def holds(self, path: str, text: str, found: os.stat_result) -> bool:
         """Whether the regular file at ``path`` contains ``text``, or the result of its commands.
 

@@ -171,7 +171,7 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
     path = manifest(TWO)
     with spawned("run", path) as process:
         wait_until((tmp_path / "restarted").exists)
-        done = once(reactor, path)
+        done = once(reactor, path, "--fact", "role=web")
         assert done.code == 1
         assert f"process {process.pid} (reactor run {path}, since" in done.err
         assert "--state-dir" in done.err
@@ -196,7 +196,7 @@ def test_a_state_directory_that_is_removed_under_a_run_is_made_again(
         wait_until(lambda: reactor("status").code == 0)
         state_directory.rename(tmp_path / "removed")
         wait_until(lambda: reactor("status").code == 0)
-        assert f"process {process.pid}" in once(reactor, path).err
+        assert f"process {process.pid}" in once(reactor, path, "--fact", "role=web").err
         wait_until(lambda: "is as desired" in reactor("why", f"file#{tmp_path}/a").out)
         process.send_signal(signal.SIGINT)
         done = finish(process)

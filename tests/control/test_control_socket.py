@@ -13,9 +13,10 @@ from reactor.control import connection_slots
 from reactor.control.broadcast import MOST as CROWD
 from reactor.control.client import NoRunError
 from reactor.control.connection_slots import TIMEOUT
-from reactor.control.protocol import SOCKET_FILE, RefusedError
+from reactor.control.protocol import RefusedError
 from reactor.control.server import MOST
 from reactor.engine.events import Checked, Output
+from reactor.journal.state_directory import SOCKET_FILE
 from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
 

@@ -10,7 +10,7 @@ from control_worlds import controlled
 from strangers import NOBODY, as_root, connection_of_another_user
 
 from reactor.control.peer import peer_of
-from reactor.control.protocol import SOCKET_FILE
+from reactor.journal.state_directory import SOCKET_FILE
 from reactor.testing.scripted import scripted
 
 _ASK = f"""

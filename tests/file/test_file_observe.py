@@ -60,6 +60,13 @@ async def test_a_file_that_did_not_move_costs_one_lstat(settled_file, monkeypatc
     assert [call for call in calls if call != "stat"] == ["lstat"]  # a stat is the look at the account files
 
 
+async def test_a_full_check_reads_what_did_not_move(settled_file, monkeypatch):
+    calls = Calls(monkeypatch)
+    settled_file.run_again()
+    assert await look(settled_file) == ()
+    assert "preadv" in calls
+
+
 async def test_a_file_that_moved_is_read_once(settled_file, monkeypatch):
     os.utime(settled_file.name)
     calls = Calls(monkeypatch)

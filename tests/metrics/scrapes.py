@@ -8,7 +8,7 @@ from functools import partial
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from reactor.control.protocol import short_socket_path
+from reactor.journal.state_directory import short_socket_path
 
 
 class Scrape:

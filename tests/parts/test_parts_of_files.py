@@ -342,6 +342,21 @@ async def test_a_file_is_read_once_for_all_its_parts_that_are_as_desired(tmp_pat
     assert path.read_text().count("key3 = 1\n") == 1
 
 
+async def test_a_full_check_reads_a_file_again_that_has_not_moved(tmp_path, monkeypatch):
+    path, opened = tmp_path / "f", []
+    path.write_text("a\n")
+    part = line("a", path)
+    monkeypatch.setattr(shared_file, "stamp_is_reliable", lambda *_: True)
+    assert not part.plan(await part.observe(), refresh=False)
+    real = shared_file.open_source
+    monkeypatch.setattr(shared_file, "open_source", lambda path: opened.append(path) or real(path))
+    assert not part.plan(await part.observe(), refresh=False)
+    assert opened == []
+    part.run_again()
+    assert not part.plan(await part.observe(), refresh=False)
+    assert opened == [str(path)]
+
+
 async def test_a_part_that_can_not_be_judged_fails_alone(tmp_path):
     path = tmp_path / "f.json"
     path.write_text('{"a": 1, "b": {"c": 2}}')

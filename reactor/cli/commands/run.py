@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +20,7 @@ from reactor.engine.options import DEFAULT_JOBS, RunOptions
 
 if TYPE_CHECKING:
     from reactor.control.listen_address import Address
+    from reactor.journal.state_directory import Location
     from reactor.manifest.inputs import Inputs
 
 _HELP = """Apply MANIFEST to this host, and keep the host in that state: run as an agent.
@@ -30,7 +31,8 @@ their resources may refer to each other, and each has its own data.
 The whole manifest is validated before anything is changed. Then every resource is checked, in the order of the
 dependencies, and repaired if needed. After that reactor waits for events of the kernel, and repairs each resource
 that drifts. When the manifest changes, or on SIGHUP, it is reloaded, and only the differences are applied; an
-invalid version changes nothing. --noop is a dry run. --converge-once applies the manifest and exits.
+invalid version changes nothing. --noop is a dry run. --converge-once applies the manifest and exits; beside a run that
+stays, with the same inputs, that one does the work.
 
 ^C ends the run: the first waits for running checks, the second cancels them, the third kills their processes,
 except package managers; the fourth does not wait for these either.
@@ -154,12 +156,17 @@ def run(
         diff=diff,
         converged_timeout=converged_timeout,
     )
+    parameters = click.get_current_context().params
+    location = locate(state_dir)
+    may_ask = not (options.watch or noop or monitor_only)
+    differs = _do_as_active_run(location, manifests, parameters) if may_ask else None
     network = RunNetwork("")
     network.stream = registration_stream
     network.registers = registration is not None
     asked = ConvergeCommand(
-        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage, RunSecrets(),
-        network=network, registration=None if noop else registration,
+        manifests, inputs, only, exclude, jobs, options, form, location, bad_usage, RunSecrets(),
+        network=network, registration=None if noop else registration, parameters=parameters,
+        differs=differs,
     )  # fmt: skip
     ended, interruption = asked.converge(endpoint, ui)
     cut_short = interruption.cut_short or (converge_once and interruption.left_work)
@@ -168,6 +175,22 @@ def run(
         if cut_short
         else exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
     )
+
+
+def _do_as_active_run(
+    location: Location | None, manifests: tuple[str, ...], parameters: Mapping[str, Any]
+) -> str | None:
+    """End the command if the active run does its work. Otherwise return why it does not; None if there is none."""
+    from reactor.journal.state_directory import may_have_run
+
+    if location is None or not may_have_run(location.path):
+        return None
+    from reactor.cli.asking import ask
+
+    answer = ask(location, manifests, parameters)
+    if isinstance(answer, int):
+        raise click.exceptions.Exit(answer)
+    return None if answer is None else answer.reason
 
 
 def _render(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs], bad_usage: int) -> None:

@@ -32,6 +32,7 @@ from reactor.service.reporter import Reporter
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
     from reactor.cli.options.network import RunNetwork
+    from reactor.cli.running.answering import RunAnswering
     from reactor.cli.running.companions import Companion
     from reactor.cli.running.network import NetworkService
     from reactor.cli.running.signals import Interruption
@@ -48,7 +49,11 @@ if TYPE_CHECKING:
 
 
 class ConvergeCommand(NamedTuple):
-    """The arguments of ``reactor run``. The settings of the manifest change some of ``options``."""
+    """The arguments of ``reactor run``. The settings of the manifest change some of ``options``.
+
+    With ``parameters``, those of the command line, a run that lasts answers one-shot runs. ``differs`` says why an active
+    run does not do the work of this one.
+    """
 
     manifests: tuple[str, ...]
     inputs: Callable[[], Inputs]
@@ -65,6 +70,8 @@ class ConvergeCommand(NamedTuple):
     registration: str | None = None
     slot_gate: SlotGate | None = None
     on_shares: Callable[[Mapping[str, Any]], None] | None = None
+    parameters: Mapping[str, Any] | None = None
+    differs: str | None = None
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -91,8 +98,16 @@ class ConvergeCommand(NamedTuple):
                 reporter=reporter,
                 companions=self.companions + (() if endpoint is None else endpoint.companions()),
                 slot_gate=self.slot_gate,
+                answering=self._answering(reloader),
             )
             return self._converge(program, generation, services, window)
+
+    def _answering(self, reloader: Reloader) -> RunAnswering | None:
+        if self.parameters is None or not self.options.watch:
+            return None
+        from reactor.cli.running.answering import RunAnswering, StartRecord
+
+        return RunAnswering(StartRecord.of(self.manifests, self.parameters), reloader)
 
     def _load(self, known_outputs: KnownOutputs) -> tuple[LoadedManifest, Selection | None]:
         program = load(self.manifests, self._inputs(known_outputs))
@@ -106,6 +121,10 @@ class ConvergeCommand(NamedTuple):
     def _inputs(self, known_outputs: KnownOutputs) -> Inputs:
         """The inputs, with the network of this run: its values survive reloads."""
         inputs = self.inputs()._replace(secret_reader=self.secret_reader, known_outputs=known_outputs)
+        if self.options.watch:
+            from reactor.manifest.read_environ import ReadEnviron
+
+            inputs = inputs._replace(environ=ReadEnviron(inputs.environ))
         if (network := self.network) is None:
             return inputs
         network.context = inputs.context
@@ -131,6 +150,8 @@ class ConvergeCommand(NamedTuple):
             left_out,
             program.channels,
             program.shares,
+            program.pre_message,
+            program.post_message,
         )
 
     def _with_settings(self, program: LoadedManifest) -> RunOptions:
@@ -199,7 +220,7 @@ class ConvergeCommand(NamedTuple):
             return no_state()
         if self.options.noop:
             return read_only_state(self.location, display.warn)
-        return open_state(self.location, program.path, display.warn, self.bad_usage)
+        return open_state(self.location, program.path, display.warn, self.bad_usage, self.differs)
 
 
 def _keep_values(network: RunNetwork, display: Display) -> None:
@@ -234,6 +255,7 @@ def _with_observers(
     if state.path is not None or window is not None:
         facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)
         control = Control(state.path, facts, graph.refs, display.warn, tally, listens=options.watch)
+        control.answering = services.answering
         page = None if window is None else window.open(control, graph, state, display)
     return services._replace(control=control, tally=tally if options.watch else None, page=page)
 

@@ -26,6 +26,7 @@ from reactor.resource.redaction import redacted
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
+    from reactor.cli.running.answering import RunAnswering
     from reactor.cli.running.companions import Companion
     from reactor.cli.running.network import NetworkService
     from reactor.control.control import Control
@@ -46,7 +47,7 @@ class RunServices(NamedTuple):
 
     - ``reloader`` reloads the manifest when it changes;
     - ``directory`` is the state directory, with the ``journal`` (pending refreshes, history) and the ``backups`` of files;
-    - ``control`` serves the status and applies pauses;
+    - ``control`` serves the status and applies pauses; ``answering`` makes full checks for one-shot runs;
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
     - ``notifications`` are those that the manifest declares;
@@ -60,6 +61,7 @@ class RunServices(NamedTuple):
     journal: Journal | None = None
     backups: Store | None = None
     control: Control | None = None
+    answering: RunAnswering | None = None
     tally: Tally | None = None
     metrics_port: MetricsPort | None = None
     page: LivePage | None = None
@@ -83,6 +85,8 @@ def converge(
     engine = sinks.engine = Engine(
         graph, options, sinks, run_store=services.journal, slot_gate=services.slot_gate
     )
+    if services.answering and (control := services.control):
+        services.answering.attach(engine, lambda: control.pause_controller)
     reloader = services.reloader
     interruption = Interruption(
         engine, display.notify, reload=reloader.request if reloader and options.watch else None
@@ -95,7 +99,7 @@ def converge(
 
 
 class _Sinks:
-    """Passes the events of a run to its sinks. Without ``diffs``, only the page and the journal get diffs.
+    """Passes the events of a run to its sinks. Without ``diffs``, only the page, the journal and full checks get diffs.
 
     An observer that raises is removed with a warning: a bug there must not end the run.
     """
@@ -105,10 +109,11 @@ class _Sinks:
     def __init__(self, display: Display, services: RunServices, *, diffs: bool) -> None:
         self._display = display
         self._journal = services.journal
-        self._page = services.page
+        self._with_diffs = (services.page, services.answering)
         self._diffs = diffs
         observers = (
             services.page,
+            services.answering,
             services.control,
             services.tally,
             services.reporter,
@@ -126,7 +131,7 @@ class _Sinks:
             self._journal.record(whole)
         for sink in self._observers:
             try:
-                sink(whole if sink is self._page else event)
+                sink(whole if sink in self._with_diffs else event)
             except Exception as error:  # noqa: BLE001 - a bug in an observer must not stop repairs
                 self._remove(sink, error)
 

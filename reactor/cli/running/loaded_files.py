@@ -10,12 +10,16 @@ from functools import cached_property
 from reactor.graph.names import parents
 from reactor.manifest.directories import manifest_names
 from reactor.manifest.inputs import Inputs
+from reactor.resource.mount_health import fragile_mounts
 
 Stamp = tuple[int | str, ...] | None
 """A value that changes with the content of a file, or with the names of the manifests in a directory. None for anything
 else, such as a pipe, which can't be read again."""
 
 _MISSING: Stamp = ()
+
+CLOCK_TICK_NS = 20_000_000
+"""The kernel may stamp a change with a time this many nanoseconds before the clock."""
 
 
 class LoadedFiles:
@@ -54,6 +58,20 @@ class LoadedFiles:
     def _places(self) -> set[str]:
         files = {*self.paths, *map(os.path.realpath, self.paths)}
         return files.union(*map(parents, files))
+
+
+def may_have_changed(path: str, *, since: int) -> bool:
+    """Whether the file at ``path`` may have changed after the time ``since``, in nanoseconds since 1970.
+
+    False for a file on a mount that does not answer: its watch sends an event when the mount answers.
+    """
+    if fragile_mounts().unresponsive_reason(path) is not None:
+        return False
+    try:
+        changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
+    except OSError:
+        return False
+    return changed > since - CLOCK_TICK_NS
 
 
 def _stamp(path: str) -> Stamp:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import trio
 
 from reactor.cli.messages import show_diagnostics
-from reactor.cli.running.loaded_files import LoadedFiles
+from reactor.cli.running.loaded_files import LoadedFiles, may_have_changed
 from reactor.engine.engine import Engine, NextGeneration
-from reactor.engine.events import ReloadRejected, WatcherChanged
+from reactor.engine.events import Cause, ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
@@ -41,9 +41,6 @@ SETTLE = 0.01
 REFETCH_INTERVAL = 60.0
 """Seconds between two requests for a manifest or data at a URL. Unchanged content is not sent again."""
 
-CLOCK_TICK_NS = 20_000_000
-"""The kernel may stamp a change with a time this many nanoseconds before the clock."""
-
 LINK_INTERVAL = 30.0
 """Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
 
@@ -65,6 +62,8 @@ class Generation(NamedTuple):
     left_out: tuple[str, dict[str, Any]] | None = None
     channels: Mapping[str, Channel] = MappingProxyType({})
     shares: Mapping[str, Any] = MappingProxyType({})
+    pre_message: str | None = None
+    post_message: str | None = None
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -98,6 +97,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
+        self.rejected: Sequence[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
@@ -116,7 +116,7 @@ class Reloader:
         self._follow(self._generation.files)
 
     def may_have(self, ref: str) -> bool:
-        """Whether the run has the resource ``ref``, also to undo it, or a loop that may still make it."""
+        """Whether the run has the resource ``ref``, also to undo it, or a loop that may make it."""
         return self._generation.graph.may_have(ref) or self._engine.vertex_table.find(ref) is not None
 
     def concerns(self, paths: Iterable[str]) -> bool:
@@ -126,24 +126,47 @@ class Reloader:
     async def changed(self) -> Collection[str]:
         """Implements `reactor.engine.manifest_follower.Origin`. Files on a mount that does not answer count as unchanged."""
         async with self._loading:
-            files, answering = self._loaded_files, []
-            for path in files.paths:
-                with suppress(ResourceError):
-                    await fragile_mounts().ask(path)
-                    answering.append(path)
-            read = partial(files.changed, answering)
-            try:
-                return await _read(read)
-            except OSError:  # no thread can be started
-                return read()
+            return await self._changed()
+
+    async def _changed(self) -> Collection[str]:
+        files, answering = self._loaded_files, []
+        for path in files.paths:
+            with suppress(ResourceError):
+                await fragile_mounts().ask(path)
+                answering.append(path)
+        read = partial(files.changed, answering)
+        try:
+            return await _read(read)
+        except OSError:  # no thread can be started
+            return read()
+
+    @property
+    def generation(self) -> Generation:
+        """The version that is in force."""
+        return self._generation
+
+    async def bring_up_to_date(self, then: Callable[[], None]) -> ManifestError | None:
+        """Load the manifest, unless the version in force is certainly the newest. Return why the newest can't be used.
+
+        Else call ``then`` before a check of it starts, unless the run has ended. What differs is checked as `INITIAL`.
+        """
+        async with self._loading:
+            facts = self._generation.inputs.fact_paths  # a run reads some of them only once
+            if self.rejected or facts or any(map(is_elsewhere, self._named)) or await self._changed():
+                return await self._renew(Cause.INITIAL, then)
+            then()
+            return None
+
+    @property
+    def _named(self) -> Sequence[str]:
+        return *self._names, self._generation.inputs.site or ""
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
             nursery.start_soon(self._poll_secrets)
-            named = (*self._names, self._generation.inputs.site or "")
-            if urls := [each for each in named if is_elsewhere(each)]:
+            if urls := [each for each in self._named if is_elsewhere(each)]:
                 nursery.start_soon(self._follow_urls, urls)
             await self._reload_on_request()
 
@@ -221,24 +244,28 @@ class Reloader:
 
     async def _reload_exclusively(self) -> bool:
         """Reload, one at a time. An edit and an `apply` may both cause a reload, and the version read last must win."""
+        async with self._loading:
+            return await self._renew(Cause.INTENT, lambda: None) is None
+
+    async def _renew(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
+        """Load the manifest, and put it into force if it is valid and the run goes on. Return why it is not valid."""
         from reactor.cli.running.priority import preferred
 
-        async with self._loading:
-            # The collector would look at all that is loaded, which the engine exempts at the end.
-            with gc_paused(), preferred():
-                return await self._renew()
+        # The collector would look at all that is loaded, which the engine exempts at the end.
+        with gc_paused(), preferred():
+            return await self._renew_now(cause, then)
 
-    async def _renew(self) -> bool:
-        """Load the manifest, and put it into force if it is valid and the run goes on. Return whether it is valid."""
+    async def _renew_now(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
         read_at = time.time_ns()
         try:
             generation, prepared = await self._loaded()
         except ManifestError as error:
             if not self._engine.is_over:
                 self._reject(error, read_at)
-            return False
+            return error
         if self._engine.is_over:  # it ended while this version was loaded
-            return True
+            return None
+        self.rejected = ()
         before, self._generation, self._read_at = self._generation, generation, read_at
         self._is_renewed.set()
         self._is_renewed = trio.Event()
@@ -250,12 +277,13 @@ class Reloader:
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)
         self._show_new_warnings(generation, before)
-        self._engine.reload(generation.graph, generation.options, prepared)
-        return True
+        self._engine.reload(generation.graph, generation.options, prepared, cause)
+        then()
+        return None
 
     def _reject(self, error: ManifestError, read_at: int) -> None:
         """Show the problems of a version that began to be read at ``read_at``, and wait for the next."""
-        self._read_at = read_at
+        self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
         problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
         show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
@@ -313,16 +341,9 @@ class Reloader:
             self.request()
 
     def _check_for_missed_change(self, path: str) -> None:
-        """Reload if ``path`` was changed after it was read and before its watch was set.
-
-        A file on a mount that does not answer is skipped: its watch sends an event when the mount answers.
-        """
-        if fragile_mounts().unresponsive_reason(path) is not None:
-            return
-        with suppress(OSError):
-            changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
-            if changed > self._read_at - CLOCK_TICK_NS:
-                self.request()
+        """Reload if ``path`` was changed after it was read and before its watch was set."""
+        if may_have_changed(path, since=self._read_at):
+            self.request()
 
 
 def _manifest_error(message: str, hint: str) -> ManifestError:

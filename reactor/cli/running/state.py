@@ -56,12 +56,14 @@ class State(NamedTuple):
 
 
 @contextmanager
-def open_state(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
+def open_state(
+    location: Location | None, manifest: str, warn: Warn, bad_usage: int, differs: str | None = None
+) -> Iterator[State]:
     """Create, lock and open the state. Ends the command if another run holds it, or an explicit directory can't be used.
 
-    If the default directory can't be used, or on a disk error, the run goes on without state.
+    ``differs`` says why that other run can't do the work of this one. If the default directory can't be used, or on a disk error, the run goes on without state.
     """
-    directory = _locked(location, manifest, warn, bad_usage)
+    directory = _locked(location, manifest, warn, bad_usage, differs)
     journal = _journal(directory, manifest, warn) if directory else None
     backups = Store(backups_in(directory.path)) if directory else None
     if directory and journal and backups and not has_set_aside(directory.path):
@@ -157,7 +159,9 @@ def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
     return False
 
 
-def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> StateDirectory | None:
+def _locked(
+    location: Location | None, manifest: str, warn: Warn, bad_usage: int, differs: str | None
+) -> StateDirectory | None:
     if location is None:
         warn(f"there is no home directory for the state directory, and no --state-dir; {_GOES_ON}")
         return None
@@ -167,7 +171,10 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
         remove_private(directory.path)
         remove_old_downloads(directory.path)
     except LockedError as error:
-        fail_for(error, exitcodes.NOT_CONVERGED)
+        hint = (
+            None if differs is None else f"{error.hint}; it can't do this work, since these differ: {differs}"
+        )
+        fail_for(error, exitcodes.NOT_CONVERGED, hint=hint)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:
             fail_for(error, bad_usage)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.control.protocol import SOCKET_FILE
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import (
     LOCK_FILE,
     PAUSES_FILE,
+    SOCKET_FILE,
     LockedError,
     StateDirectory,
     StateDirectoryError,

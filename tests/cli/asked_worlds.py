@@ -1,0 +1,102 @@
+"""One-shot runs beside an active run, and the same ones alone: both must show the same."""
+
+import json
+import os
+import re
+import signal
+from contextlib import contextmanager
+
+from files_of_cli import put
+from processes_of_cli import environment, finish, spawned, up_to, with_constant
+
+_TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
+
+IN_ORDER = "settings: {ordering: manifest}\nresources:\n"
+TWO = (
+    IN_ORDER
+    + "  - file:\n      - {dir}/a: {ensure: present, content: one, {own}}\n      - {dir}/b: {ensure: present, content: two, {own}}\n"
+)
+UNSEEN = IN_ORDER + "  - exec:\n      - touch {dir}/made: {unless: test -e {dir}/made}\n"
+"""What undoes it has no event: only a check finds it."""
+
+NEVER_BY_ITSELF = with_constant("reactor.cli.running.reloading", "SETTLE", 3600.0)
+"""The program of an active run that reloads its manifest only when it is asked."""
+
+
+class AskedWorld:
+    """A directory with a manifest, which an active run may have applied."""
+
+    def __init__(self, directory, text):
+        self.directory = directory
+        directory.mkdir()
+        self.manifest = directory / "site.yaml"
+        self.state = directory / "state"
+        self.write(text)
+
+    def write(self, text):
+        """Write another version of the manifest."""
+        own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
+        put(self.manifest, text.replace("{dir}", str(self.directory)).replace("{own}", own))
+
+    @contextmanager
+    def active(self, *args, program=NEVER_BY_ITSELF, until="converged", **variables):
+        """The active run, once it has done its work."""
+        words = ("run", "--format", "json", *args, self.manifest)
+        with spawned(*words, program=program, env=self.environment(**variables)) as process:
+            events = up_to(process, until)
+            process.before = events
+            yield process
+
+    def environment(self, **variables):
+        return environment(REACTOR_STATE_DIR=str(self.state), **variables)
+
+    def once(self, *args, **variables):
+        """A one-shot run; its output without what differs each time."""
+        with spawned(*self.words(*args), env=self.environment(**variables)) as process:
+            return self.comparable(finish(process))
+
+    def words(self, *args):
+        return ("run", "--converge-once", *args, self.manifest)
+
+    def comparable(self, done):
+        return done.code, self._comparable(done.out), self._comparable(done.err)
+
+    def _comparable(self, text):
+        # An excerpt of a manifest shows only the end of a path.
+        lines = (
+            text.replace(str(self.directory), "DIR").replace(f"/{self.directory.name}/", "/DIR/").splitlines()
+        )
+        return [_untimed(line) for line in lines]
+
+
+def _untimed(line):
+    if not line.startswith("{"):
+        return _TIMES.sub("TIME", line)
+    return {key: value for key, value in json.loads(line).items() if key not in ("time", "duration")}
+
+
+def end(process):
+    """End an active run."""
+    process.send_signal(signal.SIGTERM)
+    return finish(process)
+
+
+def both(tmp_path, text, change, *args, first=(), until="converged", program=NEVER_BY_ITSELF):
+    """What a one-shot run shows after ``change``: beside the active run, and alone after it has ended."""
+    found = []
+    for name, is_asked in (("asked", True), ("alone", False)):
+        world = AskedWorld(tmp_path / name, text)
+        with world.active(*first, until=until, program=program) as process:
+            if not is_asked:
+                end(process)
+            change(world)
+            found.append(world.once(*args))
+            if is_asked:
+                assert process.poll() is None
+    return found
+
+
+def children_of(pid):
+    """The children of a process."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
