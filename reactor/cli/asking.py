@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from reactor.cli import exitcodes
+from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
 from reactor.errors import ReactorError
 from reactor.journal.state_directory import Location, locate, may_have_run, short_socket_path
 
@@ -27,10 +28,6 @@ TIMEOUT = 10.0
 """Seconds to wait for the next part of the answer. The run sends an empty line when it has nothing to say."""
 
 ROUTE = "/v1/converge"
-DATA_VARIABLE = "CCM_HIERA_DATA"
-CONTEXT_VARIABLE = "NATS_CONTEXT"
-DEFAULT_CONTEXT = "CCM"
-
 _VARIABLES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 _PATHS = ("facts_file", "data_file", "hiera", "cache")
 _COMPARED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reactor.cli.options.inputs import CONTEXT_VARIABLE
+from reactor.cli.options import CONTEXT_VARIABLE
 from reactor.cli.options.metrics import metrics_compat_option
 from reactor.cli.options.state_dir import state_dir_option
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from reactor.cli.command_groups import AliasGroup
-from reactor.cli.options.inputs import CONTEXT_VARIABLE, DEFAULT_CONTEXT
+from reactor.cli.options import CONTEXT_VARIABLE, DEFAULT_CONTEXT
 
 
 @click.group(

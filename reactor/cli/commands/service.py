@@ -14,7 +14,8 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.messages import fail_for, reporting_manifest_errors, with_hint
-from reactor.cli.options.inputs import DATA_VARIABLE, inputs_options
+from reactor.cli.options import DATA_VARIABLE
+from reactor.cli.options.inputs import inputs_options
 from reactor.cli.options.trust import trusting_owners
 
 if TYPE_CHECKING:

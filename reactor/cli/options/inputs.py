@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reactor.cli.messages import with_hint
+from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 from reactor.trust.inputs import trust_everybody
 
@@ -30,8 +31,6 @@ manifests_argument = click.argument(
 
 _OWN_DATA = ".hiera"
 """The file in the current directory with the data for a single resource, without a manifest."""
-DATA_VARIABLE = "CCM_HIERA_DATA"
-"""The variable with the default of ``--hiera``, as in CCM."""
 
 
 def _patterns(
@@ -123,8 +122,6 @@ _CACHE = click.option(
     help="Cache manifests and data from URLs in DIR.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
 )
 
-CONTEXT_VARIABLE = "NATS_CONTEXT"
-DEFAULT_CONTEXT = "CCM"
 _CONTEXT = click.option(
     "--context",
     "context_name",

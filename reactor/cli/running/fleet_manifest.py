@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reactor.cli.options import DEFAULT_CONTEXT
 from reactor.cli.options.implicit_files import environment
-from reactor.cli.options.inputs import DEFAULT_CONTEXT
 from reactor.documents import parse_values
 from reactor.errors import ReactorError
 from reactor.facts.facts import Facts

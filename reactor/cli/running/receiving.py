@@ -18,7 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.options.inputs import CONTEXT_VARIABLE, DEFAULT_CONTEXT, Given, host_facts
+from reactor.cli.options import CONTEXT_VARIABLE, DEFAULT_CONTEXT
+from reactor.cli.options.inputs import Given, host_facts
 from reactor.cli.options.network import RunNetwork
 from reactor.cli.running.receive_proof import CHANNEL
 from reactor.console.jsonlines import diagnostic_record, line
