@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import stat
+import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -28,7 +29,9 @@ TIMEOUT = 10.0
 """Seconds to wait for the next part of the answer. The run sends an empty line when it has nothing to say."""
 
 ROUTE = "/v1/converge"
-_VARIABLES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+_VARIABLES = ("TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+_PEER = struct.Struct("3i")
+"""struct ucred: process, user, group; see SO_PEERCRED in unix(7)."""
 _PATHS = ("facts_file", "data_file", "hiera", "cache")
 _COMPARED = {
     "facts": "--fact", "facts_file": "--facts", "data": "--data", "data_file": "--data-file", "hiera": "--hiera",
@@ -207,10 +210,29 @@ def ask(
             return _fail(error, parameters)
 
 
+def _peer_of(connection: socket.socket) -> int:
+    """The process of the active run."""
+    return int(_PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0])
+
+
+def _is_below(ancestor: int) -> bool:
+    """Whether this process was started by the process ``ancestor``, or by one that it has started."""
+    process = os.getpid()
+    while process > 1 and process != ancestor:
+        try:
+            with open(f"/proc/{process}/stat", "rb") as file:
+                process = int(file.read().rpartition(b")")[2].split()[1])
+        except OSError:
+            return False
+    return process == ancestor
+
+
 # ---- the answer ----
 
 
 def _answer(connection: socket.socket, request: Mapping[str, Any]) -> int | Refused:
+    if _is_below(_peer_of(connection)):
+        return Refused("it waits for this command, which one of its checks has started")
     body = json.dumps(request).encode()
     head = f"POST {ROUTE} HTTP/1.0\r\nHost: reactor\r\nContent-Length: {len(body)}\r\n\r\n"
     leave_at_signals()

@@ -132,7 +132,7 @@ class FullCheckStream:
         """Stream what a one-shot run would show. A client that leaves, or reads too slowly, does not delay the run."""
         if (answering := self._run_handle.answering) is None:
             refuse("this run can't do it", "it was not started with reactor run")
-        request = await body_of(Request(scope, receive), REQUEST_KEYS, LARGEST_REQUEST)
+        request = await body_of(Request(scope, receive), REQUEST_KEYS, LARGEST_REQUEST, has_bytes=True)
         place = place_of(scope)
         place.stay()
         parts = PartQueue(place.leave)

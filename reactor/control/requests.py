@@ -31,8 +31,13 @@ def refuse(message: str, hint: str) -> NoReturn:
     raise BadRequestError(message, hint)
 
 
-async def body_of(request: Request, known: AbstractSet[str], largest: int = _LARGEST_BODY) -> dict[str, Any]:
-    """The JSON object in the body. It may have only ``known`` keys. Raises BadRequestError and HTTPException."""
+async def body_of(
+    request: Request, known: AbstractSet[str], largest: int = _LARGEST_BODY, *, has_bytes: bool = False
+) -> dict[str, Any]:
+    """The JSON object in the body. It may have only ``known`` keys. Raises BadRequestError and HTTPException.
+
+    With ``has_bytes``, texts may have bytes that are not UTF-8, as Python reads those of names and variables.
+    """
     text = b""
     async with aclosing(request.stream()) as chunks:
         async for chunk in chunks:
@@ -41,7 +46,8 @@ async def body_of(request: Request, known: AbstractSet[str], largest: int = _LAR
                 raise HTTPException(413, f"the body is longer than {largest} bytes")
     try:
         body = json.loads(text)
-        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is not valid text
+        errors = "surrogateescape" if has_bytes else "strict"
+        json.dumps(body, ensure_ascii=False).encode(errors=errors)  # half a surrogate pair is not valid text
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
     if not isinstance(body, dict):

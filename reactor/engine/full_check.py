@@ -67,6 +67,8 @@ class FullCheck:
         self._follow_up_checks = engine.follow_up_checks
         self._results = Results()
         self._recorder = EventRecorder(self._vertex_table, self._results, emit)
+        self._ran_at_first: set[int] = set()
+        """The vertices that were being checked when the resources were renewed."""
         self._began_before: set[int] = set()
         """The vertices whose check began before the full check: its result is not of now."""
         self._done: set[int] = set()
@@ -77,6 +79,7 @@ class FullCheck:
     async def renew(self) -> None:
         """Let every resource look anew, and its next check report everything. Yields to the event loop in between."""
         slice_end = trio.current_time() + SLICE
+        self._ran_at_first = {*self._scheduler.running}
         for vertex in sorted(self._vertex_table.present):
             if trio.current_time() > slice_end:
                 await trio.lowlevel.checkpoint()
@@ -88,6 +91,8 @@ class FullCheck:
         """Schedule a check of every vertex. Nothing may be awaited between a reload for this full check and this call."""
         self._started = trio.current_time()
         self._began_before = {*self._scheduler.running}
+        for vertex in self._ran_at_first & self._vertex_table.present:
+            self._renew(vertex)
         self._retry_at_once()
         self._engine.results.waits.clear()
         self._follow_up_checks.begin()
@@ -151,6 +156,7 @@ class FullCheck:
         if vertex not in self._began_before:
             return False
         self._began_before.discard(vertex)
+        self._renew(vertex)  # what that check has noted, as that a command has run, is not of now
         return True
 
     def _is_repetition(self, event: Checked, vertex: int) -> bool:
@@ -179,7 +185,7 @@ class FullCheck:
         """Wait until the full check is over, and return its last event. Raises RunEndedError."""
         try:
             while not self._is_settled() or self._follow_up_checks.is_due:
-                if self._engine.is_over:
+                if self._engine.is_over or self._engine.dispatcher.is_stopping:
                     raise RunEndedError
                 if self._is_settled():
                     await self._follow_up_checks.take()

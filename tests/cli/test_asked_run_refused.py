@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
-from asked_worlds import TWO, AskedWorld
+from asked_worlds import IN_ORDER, TWO, AskedWorld
 from processes_of_cli import finish, spawned, up_to
 
 from reactor.cli.running.answering import same_files
@@ -31,6 +32,7 @@ def test_another_input_is_refused_and_named(tmp_path):
         assert differing(world, manifest=other) == "MANIFEST"
         assert differing(world, "--no-read-env") == "--no-read-env"
         assert differing(world, HTTP_PROXY="http://127.0.0.1:1") == "$HTTP_PROXY"
+        assert differing(world, TZ="Asia/Tokyo") == "$TZ"
         assert differing(world, CCM_HIERA_DATA=str(other)) == "--hiera"
 
 
@@ -41,6 +43,26 @@ def test_the_same_inputs_are_accepted_in_any_form(tmp_path, monkeypatch):
         with spawned(*world.words("--fact=a=b")[:-1], "site.yaml", env=world.environment()) as process:
             assert finish(process).code == 0
         assert differing(world) == "--fact"
+
+
+def test_a_variable_that_is_not_utf8_is_a_variable_like_others(tmp_path):
+    world = AskedWorld(tmp_path / "asked", TWO)
+    with world.active():
+        assert world.once(ODD=os.fsdecode(b"\xff\xfe"))[0] == 0
+
+
+def test_a_command_of_a_check_can_not_ask_for_that_check(tmp_path):
+    """They would wait for each other."""
+    world = AskedWorld(tmp_path / "asked", "")
+    inner = f"{sys.executable} -m reactor run --converge-once --state-dir {world.state} {world.manifest}"
+    ask = f"test ! -e {{dir}}/go || {inner} > {{dir}}/said 2>&1"
+    world.write(f"{IN_ORDER}  - exec:\n      - inner: {{provider: shell, command: '{ask}'}}\n")
+    with world.active(PYTHONPATH=os.pathsep.join(sys.path)):
+        (world.directory / "go").touch()
+        assert world.once(PYTHONPATH=os.pathsep.join(sys.path))[0] == 1
+    said = (world.directory / "said").read_text()
+    assert "error[R0601]" in said
+    assert "since it waits for this command, which one of its checks has started" in said
 
 
 def test_only_variables_that_are_read_must_be_the_same(tmp_path):

@@ -172,3 +172,20 @@ def test_drift_is_repaired_while_a_client_waits(slowed):
     wait_until(lambda: (world.directory / "a").read_text() == "one")
     (world.directory / "go").touch()
     assert finish(asking).code == 0
+
+
+def test_a_command_that_runs_already_is_run_again_with_what_is_there_now(tmp_path):
+    slow = "v=$(cat {dir}/in); touch {dir}/begun; until test -e {dir}/go; do sleep 0.01; done; exit $v"
+    world = AskedWorld(tmp_path / "asked", f"{UNSEEN}      - slow: {{provider: shell, command: '{slow}'}}\n")
+    made = world.directory / "made"
+    (world.directory / "in").write_text("0")
+    with spawned("run", world.manifest, env=world.environment()):
+        wait_until((world.directory / "begun").exists)
+        (world.directory / "in").write_text("7")
+        made.unlink()
+        with spawned(*world.words(), env=world.environment()) as asking:
+            wait_until(made.exists)  # the full check has begun
+            (world.directory / "go").touch()
+            done = finish(asking)
+    assert done.code == 1, done
+    assert "exit code 7" in done.out

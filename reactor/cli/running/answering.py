@@ -179,7 +179,7 @@ class RunAnswering:
     def _require_same_inputs(self, request: dict[str, Any]) -> None:
         """Raise _RefusedError if a run of its own would be another one. An evaluation may have read more variables."""
         if found := self._start.differences(request, self._reloader.generation):
-            raise _RefusedError(", ".join(found))
+            raise _RefusedError(f"these differ: {', '.join(found)}")
 
     def _show_header(self, shown: RunText) -> None:
         generation = self._reloader.generation

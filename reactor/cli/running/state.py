@@ -171,9 +171,7 @@ def _locked(
         remove_private(directory.path)
         remove_old_downloads(directory.path)
     except LockedError as error:
-        hint = (
-            None if differs is None else f"{error.hint}; it can't do this work, since these differ: {differs}"
-        )
+        hint = None if differs is None else f"{error.hint}; it can't do this work, since {differs}"
         fail_for(error, exitcodes.NOT_CONVERGED, hint=hint)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:
