@@ -44,7 +44,7 @@ class AnnouncementWatcher(Watcher):
         """The subjects that what was read from the socket says have changed."""
 
     def subjects_among(self, changed: Collection[Hashable]) -> Iterable[Hashable]:
-        """The subjects of watches that ``changed`` stands for: those that are in it."""
+        """The watched subjects that have changed, by the names in ``changed``. Usually both have the same names."""
         return [each for each in changed if each in self._vertices]
 
     async def arm(self, watch: Watch, vertex: int) -> None:

@@ -134,7 +134,7 @@ class FullCheck:
 
     def _checked(self, event: Checked) -> None:
         vertex = self._vertex_table.find(event.ref)
-        if vertex is None or self._is_of_before(vertex):
+        if vertex is None or self._end_earlier_check(vertex):
             return
         if vertex in self._done and self._is_repetition(event, vertex):
             return
@@ -146,13 +146,14 @@ class FullCheck:
 
     def _skipped(self, event: Skipped) -> None:
         vertex = self._vertex_table.find(event.ref)
-        if vertex is None or self._is_of_before(vertex):
+        if vertex is None or self._end_earlier_check(vertex):
             return
         self._done.add(vertex)
         self._results.record(vertex, Result.SKIPPED)
         self._emit(event)
 
-    def _is_of_before(self, vertex: int) -> bool:
+    def _end_earlier_check(self, vertex: int) -> bool:
+        """Whether this ends a check of ``vertex`` that began before the full check. If so, it begins anew."""
         if vertex not in self._began_before:
             return False
         self._began_before.discard(vertex)
@@ -185,18 +186,20 @@ class FullCheck:
         """Wait until the full check is over, and return its last event. Raises RunEndedError."""
         try:
             while not self._is_settled() or self._follow_up_checks.is_due:
-                if self._engine.is_over or self._engine.dispatcher.is_stopping:
-                    raise RunEndedError
+                self._require_run()
                 if self._is_settled():
                     await self._follow_up_checks.take()
                     self._done.difference_update(self._scheduler.order.active_vertices())
                 else:
                     await self._engine.idle.park()
-            if self._engine.is_over or self._engine.dispatcher.is_stopping:
-                raise RunEndedError
+            self._require_run()
             return self._end()
         finally:
             self._follow_up_checks.end()
+
+    def _require_run(self) -> None:
+        if self._engine.is_over or self._engine.dispatcher.is_stopping:
+            raise RunEndedError
 
     def _end(self) -> Ended:
         blocking, present = self._scheduler.blocking, self._vertex_table.present

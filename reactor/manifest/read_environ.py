@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 
 class ReadEnviron(Mapping[str, str]):
-    """The variables ``environ``. ``read`` has the names of those that were read, or found missing."""
+    """The variables ``environ``. ``read`` has each name that was looked up, also if it is not set."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ

@@ -1,7 +1,6 @@
 """The base of every kind: the properties all resources share, and the methods that a kind implements."""
 
-# No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
-# class that inherits it.
+# No `from __future__ import annotations`: pydantic would compile the text of each annotation, again for each subclass.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -348,7 +347,4 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return False
 
     def run_again(self) -> None:
-        """Do as in a new run: repeat work that is done once, and trust no stamp, so that the next check really looks.
-
-        Called for a full check, and when a health check is critical.
-        """
+        """For a full check or a critical health check: repeat what is done once in a run, and trust no stamp."""

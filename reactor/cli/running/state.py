@@ -61,7 +61,8 @@ def open_state(
 ) -> Iterator[State]:
     """Create, lock and open the state. Ends the command if another run holds it, or an explicit directory can't be used.
 
-    ``differs`` says why that other run can't do the work of this one. If the default directory can't be used, or on a disk error, the run goes on without state.
+    ``differs`` says why that other run can't do the work of this one. If the default directory can't be used, or on a
+    disk error, the run goes on without state.
     """
     directory = _locked(location, manifest, warn, bad_usage, differs)
     journal = _journal(directory, manifest, warn) if directory else None
