@@ -2,7 +2,8 @@
 
 Processor time of all threads: what a user of a busy host waits for. The first convergence ends when the run has checked
 the echoes of its own writes. Memory is that of the converged run. "Until right" is from the moment the edited manifest
-has its name to the moment the file has its new content.
+has its name to the moment the file has its new content. An edit of content costs a reload little; one that adds a file
+has the whole manifest loaded.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ def edits(world: World, manifest: Path, turns: int) -> list[float]:
     return found
 
 
+def milliseconds_of_addition(world: World, manifest: Path) -> float:
+    """Milliseconds until a file that was added at the end of the manifest is there: then all of it is loaded."""
+    added = Path(world.path(0)).with_name("added.conf")
+    with manifest.open("a") as file:
+        file.write(f'      - {added}:\n          content: "added\\n"\n')
+    return 1000 * wait_for(added.exists)
+
+
 def measure(space: Path, files: int, turns: int) -> dict[str, float]:
     """All figures of one size."""
     world = World(space / f"w{files}", files // 10, files)
@@ -61,7 +70,14 @@ def measure(space: Path, files: int, turns: int) -> dict[str, float]:
         converging = cpu_seconds(running.pid)
         megabytes = status_field(running.pid, "VmRSS") / 1024
         until_right = median(edits(world, manifest, turns))
-    return {"validate": validating, "converge": converging, "memory": megabytes, "edit": until_right}
+        until_there = milliseconds_of_addition(world, manifest)
+    return {
+        "validate": validating,
+        "converge": converging,
+        "memory": megabytes,
+        "edit": until_right,
+        "add": until_there,
+    }
 
 
 def main() -> None:
@@ -80,6 +96,8 @@ def main() -> None:
             Row("resident memory", large["memory"], "MiB", 300),
             Row("one edited, until right", large["edit"], "ms", 1500),
             Row(f"one of {few} edited, until right", small["edit"], "ms", 300),
+            Row("one added, until it is there", large["add"], "ms"),
+            Row(f"one added to {few}, until it is there", small["add"], "ms"),
         ],
     )
 

@@ -31,7 +31,8 @@ class LoadedManifest(NamedTuple):
 
     ``path`` is the name that the user gave; for several manifests, their absolute paths. ``data`` are the data that
     its expressions use. ``pre_message`` and ``post_message`` are shown before and after a run.
-    ``shares`` are the values that the host shares with its fleet, by name.
+    ``shares`` are the values that the host shares with its fleet, by name. It ``is_separable`` if it was loaded from one
+    text in which each value can be parsed alone.
     """
 
     path: str
@@ -45,6 +46,7 @@ class LoadedManifest(NamedTuple):
     post_message: str | None = None
     channels: Mapping[str, Channel] = MappingProxyType({})
     shares: Mapping[str, Any] = MappingProxyType({})
+    is_separable: bool = False
 
 
 Names = str | Sequence[str]
@@ -73,6 +75,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         manifest.post_message,
         manifest.channels,
         manifest.shares,
+        [part.is_separable for part in manifest.parts] == [True],
     )
     free(manifest.declarations or [])
     return loaded

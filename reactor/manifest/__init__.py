@@ -21,7 +21,8 @@ A manifest passes through these modules in this order:
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
   or a placeholder for an invalid one), `deferred` (values that are evaluated when the resource is checked),
   `kind_lookup` (the class of a kind), `phrasing` (the wording of messages), `bound_items` (what an editor's last
-  check made of the same text), `reparsing` (parses a text that has changed a little);
+  check made of the same text), `reparsing` (parses a text that has changed a little), `item_lines`
+  (which items of a long list a reload must read);
 - the whole manifest: `manifest_loader` (reads the manifest and its child manifests into one `resource_table`),
   `manifest` (the result, for the rest of the program), `directories` (directories of manifests);
 - the output: `report` (formats diagnostics), `rendering` (the manifest after loading), `schema` (for editors).

@@ -32,12 +32,16 @@ MAX_DEPTH = 10
 
 
 class Part(NamedTuple):
-    """One manifest file: its outline, its data, and the indices of all its resources."""
+    """One manifest file: its outline, its data, and the indices of all its resources.
+
+    It ``is_separable`` if its text certainly has no anchors and merged maps, so that each value can be parsed alone.
+    """
 
     file: str
     document: Document
     data: Resolved
     indices: range
+    is_separable: bool = False
 
 
 class ChildManifests:

@@ -29,7 +29,7 @@ from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.source import Problems, read_source
 from reactor.manifest.values import DEFAULTS, NO_DEFAULTS
-from reactor.manifest.yaml_tree import parse
+from reactor.manifest.yaml_tree import parsed
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -69,12 +69,12 @@ class ManifestLoader:
         self._children = self._children_of(path)
         problems = Problems(source)
         bound = self._inputs.bound
-        tree = parse(problems) if bound is None else bound.reparser.parse(problems)
+        tree, is_separable = parsed(problems) if bound is None else (bound.reparser.parse(problems), False)
         kept = items_of_long_nodes(tree)
         part = self.read_tree(problems, tree)
         del tree
         free(kept)
-        return part
+        return part._replace(is_separable=is_separable)
 
     def _children_of(self, path: str) -> ChildManifests:
         return ChildManifests(self._resource_table, self._inputs, self._outside, path)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
     from reactor.notify.run_notifications import Notifications
 
+    _Load = Callable[[], tuple[LoadedManifest, Selection | None]]
+
 
 class ConvergeCommand(NamedTuple):
     """The arguments of ``reactor run``. The settings of the manifest change some of ``options``.
@@ -78,13 +80,12 @@ class ConvergeCommand(NamedTuple):
         read_at = time.time_ns()
         known_outputs: KnownOutputs = {}
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
-            program, selection = self._load(known_outputs)
+            load_again = partial(self._load, self._loader(), known_outputs)
+            program, selection = load_again()
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         generation = self._generation(program, selection)
-        reloader = Reloader(
-            self.manifests, generation, partial(self._reload, reporter, known_outputs), read_at
-        )
+        reloader = Reloader(self.manifests, generation, partial(self._reload, reporter, load_again), read_at)
         if self.on_shares is not None:
             self.on_shares(generation.shares)
             reloader.on_new_shares = self.on_shares
@@ -109,9 +110,23 @@ class ConvergeCommand(NamedTuple):
 
         return RunAnswering(StartRecord.of(self.manifests, self.parameters), reloader)
 
-    def _load(self, known_outputs: KnownOutputs) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self._inputs(known_outputs))
+    def _loader(self) -> Callable[[Inputs], LoadedManifest]:
+        """Return what loads the manifest. A run that lasts loads it again after each edit."""
+        if not self.options.watch:
+            return self._load_whole
+        from reactor.cli.running.incremental_load import IncrementalLoader
+
+        return IncrementalLoader(self.manifests, partial(refuse_own_state, location=self.location)).load
+
+    def _load_whole(self, inputs: Inputs) -> LoadedManifest:
+        program = load(self.manifests, inputs)
         refuse_own_state(program.graph.resources.values(), self.location)
+        return program
+
+    def _load(
+        self, load: Callable[[Inputs], LoadedManifest], known_outputs: KnownOutputs
+    ) -> tuple[LoadedManifest, Selection | None]:
+        program = load(self._inputs(known_outputs))
         if not (self.only or self.exclude):
             return program, None
         from reactor.graph.select import select
@@ -133,10 +148,10 @@ class ConvergeCommand(NamedTuple):
             network.state = path if is_ours(path) or not os.path.exists(path) else None
         return inputs._replace(network=network)
 
-    def _reload(self, reporter: Reporter | None, known_outputs: KnownOutputs) -> Generation:
+    def _reload(self, reporter: Reporter | None, load_again: _Load) -> Generation:
         if reporter is not None:
             reporter.loading()
-        return self._generation(*self._load(known_outputs))
+        return self._generation(*load_again())
 
     def _generation(self, program: LoadedManifest, selection: Selection | None) -> Generation:
         graph = selection.graph if selection else program.graph
