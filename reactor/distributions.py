@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from functools import cache, reduce
+from functools import reduce
 from importlib import import_module
 from importlib.machinery import PathFinder
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SUFFIXES = (".dist-info", ".egg-info")
 
@@ -34,20 +37,29 @@ class EntryPoint(NamedTuple):
         return AnyEntryPoint(*self).load()
 
 
-def entry_points(*, group: str) -> list[EntryPoint]:
-    """The entry points of ``group``, in the order of importlib.metadata. Imports none of them."""
+def all_entry_points() -> Mapping[str, list[EntryPoint]]:
+    """All entry points by their groups, each in the order of importlib.metadata. Imports none of them."""
     try:
-        return _entry_points(tuple(sys.path)).get(group, [])
+        return _plain_entry_points()
     except _NotPlainError:
         from importlib import metadata  # noqa: PLC0415 - slow to import
 
-        return [EntryPoint(each.name, each.value, each.group) for each in metadata.entry_points(group=group)]
+        found = metadata.entry_points()
+        return {
+            group: [EntryPoint(each.name, each.value, each.group) for each in found.select(group=group)]
+            for group in found.groups
+        }
+
+
+def entry_points(*, group: str) -> list[EntryPoint]:
+    """The entry points of ``group``."""
+    return all_entry_points().get(group, [])
 
 
 def installed_version_of(distribution: str) -> str:
     """The version of an installed distribution. Raises importlib.metadata.PackageNotFoundError."""
     try:
-        headers = _text(_directories(tuple(sys.path)).get(_normalized(distribution), ""), "METADATA")
+        headers = _text(_directories().get(_normalized(distribution), ""), "METADATA")
     except _NotPlainError:
         headers = ""
     for line in headers.partition("\n\n")[0].splitlines():
@@ -62,11 +74,10 @@ class _NotPlainError(Exception):
     """Something on ``sys.path`` is for importlib.metadata to read."""
 
 
-@cache
-def _entry_points(path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
+def _plain_entry_points() -> dict[str, list[EntryPoint]]:
     """All entry points by their groups. Raises _NotPlainError."""
     found: dict[str, list[EntryPoint]] = {}
-    for directory in _directories(path).values():
+    for directory in _directories().values():
         group = None
         for line in map(str.strip, _text(directory, "entry_points.txt").splitlines()):
             if line.startswith("[") and line.endswith("]"):
@@ -79,16 +90,15 @@ def _entry_points(path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
     return found
 
 
-@cache
-def _directories(path: tuple[str, ...]) -> dict[str, str]:
-    """The metadata directories of distributions by their normalized names: the first on ``path`` wins.
+def _directories() -> dict[str, str]:
+    """The metadata directories of distributions by their normalized names: the first on ``sys.path`` wins.
 
     Raises _NotPlainError.
     """
     if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
         raise _NotPlainError
     found: dict[str, str] = {}
-    for place in path:
+    for place in sys.path:
         for name in _names(place):
             if name.lower().endswith(_SUFFIXES):
                 stem = name.rpartition(".")[0].partition("-")[0]
