@@ -1,6 +1,7 @@
 """Lets trio and pydantic be imported without modules that we have no use for.
 
-- trio uses OpenSSL and idna only for TLS and to look up names. They take 3 MiB of memory.
+- trio uses OpenSSL, hmac and idna only for TLS and to look up names. They take 3 MiB of memory.
+- trio uses ctypes.util to find the library of threads, for which that imports five modules and starts ldconfig.
 - pydantic uses importlib.metadata to find its plugins. That takes 25 ms; `reactor.distributions` finds the same.
 
 Each is imported when one of its names is first used.
@@ -18,16 +19,26 @@ from typing import TYPE_CHECKING, Any, cast
 from reactor.distributions import entry_points
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
+
+
+def _find_library(name: str) -> str | None:
+    """As ctypes.util. The C library of GNU has this name; with another, trio finds nothing and names no threads."""
+    if name == "pthread":
+        return "libpthread.so.0"
+    from ctypes import util  # noqa: PLC0415 - the real one
+
+    return util.find_library(name)
+
 
 _METADATA = {
     "entry_points": entry_points,
     "__path__": [os.path.join(place, "metadata") for place in importlib.__path__],
 }
 _LATE: dict[str, dict[str, dict[str, Any]]] = {
-    "trio": {"ssl": {}, "idna": {}},
+    "trio": {"ssl": {}, "hmac": {}, "idna": {}, "ctypes.util": {"find_library": _find_library}},
     "pydantic.plugin._loader": {"importlib.metadata": _METADATA},
 }
 """Which modules are late for whom, each with the names that need no import."""
@@ -85,13 +96,21 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module. Only what it imports sees the late modules: all others import the real ones, as always."""
-        late = {
-            name: _LateModule(name, names) for name, names in self._late.items() if name not in sys.modules
-        }
-        sys.modules.update(late)
+        late = [_LateModule(name, names) for name, names in self._late.items() if name not in sys.modules]
+        places = [(each, place, name) for each in late for place, name in _places(each)]
+        for each, place, name in places:
+            place[name] = each
         try:
             self._usual.exec_module(module)
         finally:
-            for name, each in late.items():
-                if sys.modules.get(name) is each:
-                    del sys.modules[name]
+            for each, place, name in places:
+                if place.get(name) is each:
+                    del place[name]
+
+
+def _places(late: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where an import looks for the module: the table of modules, and the package that it belongs to."""
+    yield sys.modules, late.__name__
+    package, _, name = late.__name__.rpartition(".")
+    if package:
+        yield vars(importlib.import_module(package)), name

@@ -124,3 +124,19 @@ import reactor, pydantic.plugin._loader as loader, importlib.metadata
 print(json.dumps([loader.VERSION == importlib.metadata.version("trio"), type(importlib.metadata).__name__, loader.t.__name__]))
 """
     assert printed(code) == [True, "module", "importlib.metadata._text"]
+
+
+def test_trio_names_its_threads_without_looking_for_their_library():
+    code = """
+import json, sys, reactor, trio
+late = [name in sys.modules for name in ("ctypes.util", "hmac")]
+def comm():
+    with open("/proc/thread-self/comm") as file:
+        return file.read().strip()
+name = trio.run(trio.to_thread.run_sync, comm)
+import ctypes.util
+from trio._core import _thread_cache
+used = _thread_cache.ctypes.util.find_library("pthread")
+print(json.dumps([late, name.startswith("Trio"), type(ctypes.util).__name__, used, "ctypes.util" in sys.modules]))
+"""
+    assert printed(code) == [[False, False], True, "module", "libpthread.so.0", True]
