@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 
 def replace_file(path: str, content: bytes, mode: int) -> None:
     """Replace the file at ``path`` by one with ``content``, and flush it to disk. Raises OSError."""
+    import tempfile  # noqa: PLC0415 - imports compressors, and few runs need it
+
     directory, name = os.path.split(path)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
     try:

@@ -23,10 +23,11 @@ BY_ALL = {"reactor.errors", "reactor.suggestions"}
 MAY_IMPORT = {
     "reactor.errors": set(),
     "reactor.error_codes": set(),
-    "reactor.late_imports": set(),
+    "reactor.distributions": set(),
+    "reactor.late_imports": {"reactor.distributions"},
     "reactor.suggestions": set(),
     "reactor.trust": set(),
-    "reactor.resource": {"reactor.mountinfo"},
+    "reactor.resource": {"reactor.mountinfo", "reactor.distributions"},
     "reactor.hostfs": {"reactor.mountinfo", "reactor.atomic_write", "reactor.resource"},
     "reactor.language": set(),
     "reactor.unpacking": set(),

@@ -1,4 +1,4 @@
-"""trio is imported without OpenSSL, and has it when it is needed."""
+"""trio is imported without OpenSSL, pydantic without importlib.metadata, and each has it when it is needed."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ print(json.dumps([
     len([finder for finder in sys.meta_path if type(finder).__module__ == "reactor.late_imports"]),
 ]))
 """
-    assert printed(code) == [True, True, True, 0]
+    assert printed(code) == [True, True, True, 1]  # pydantic is not imported yet
 
 
 @pytest.mark.parametrize("first", ["trio", "ssl"])
@@ -68,3 +68,93 @@ async def main():
 trio.run(main)
 """
     assert printed(code) == ["OSError", "gaierror"]
+
+
+PLUGIN = """
+import json, sys, types
+sys.path.insert(0, {place!r})
+import reactor
+{before}
+from pydantic import BaseModel
+class Model(BaseModel):
+    number: int
+import plugin, importlib.metadata
+print(json.dumps([
+    plugin.seen, plugin.had_metadata, importlib.metadata.version("pydantic") > "2", type(importlib.metadata).__name__,
+    [type(finder).__module__ for finder in sys.meta_path].count("reactor.late_imports"),
+]))
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import importlib.metadata"])
+def test_a_plugin_of_pydantic_is_loaded_and_all_others_see_the_real_importlib_metadata(tmp_path, before):
+    (tmp_path / "plugin.py").write_text("""
+import sys
+had_metadata = "importlib.metadata" in sys.modules
+seen = []
+class Plugin:
+    def new_schema_validator(self, schema, schema_type, *rest):
+        seen.append(schema_type.__name__)
+        return None, None, None
+plugin = Plugin()
+""")
+    (tmp_path / "plugin-1.0.dist-info").mkdir()
+    (tmp_path / "plugin-1.0.dist-info/entry_points.txt").write_text("[pydantic]\nmine = plugin:plugin\n")
+    assert printed(PLUGIN.format(place=str(tmp_path), before=before)) == [
+        ["Model"],
+        bool(before),
+        True,
+        "module",
+        1,
+    ]
+
+
+def test_a_pydantic_that_uses_another_name_while_it_is_imported_gets_the_real_module(tmp_path):
+    (tmp_path / "pydantic/plugin").mkdir(parents=True)
+    for name, text in {
+        "__init__": "",
+        "plugin/__init__": "",
+        "plugin/_loader": "import importlib.metadata as m, importlib.metadata._text as t\nVERSION = m.version('trio')\n",
+    }.items():
+        (tmp_path / f"pydantic/{name}.py").write_text(text)
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import reactor, pydantic.plugin._loader as loader, importlib.metadata
+print(json.dumps([loader.VERSION == importlib.metadata.version("trio"), type(importlib.metadata).__name__, loader.t.__name__]))
+"""
+    assert printed(code) == [True, "module", "importlib.metadata._text"]
+
+
+def test_trio_names_its_threads_without_looking_for_their_library():
+    code = """
+import json, sys, reactor, trio
+late = [name in sys.modules for name in ("ctypes.util", "hmac", "subprocess")]
+def comm():
+    with open("/proc/thread-self/comm") as file:
+        return file.read().strip()
+name = trio.run(trio.to_thread.run_sync, comm)
+import ctypes.util
+from trio._core import _thread_cache
+used = _thread_cache.ctypes.util.find_library("pthread")
+print(json.dumps([late, name, type(ctypes.util).__name__, used, "ctypes.util" in sys.modules]))
+"""
+    assert printed(code) == [[False, False, False], "comm from trio.", "module", "libpthread.so.0", True]
+
+
+def test_trio_starts_processes_though_it_was_imported_without_subprocess():
+    code = """
+import json, sys, reactor, trio
+before = "subprocess" in sys.modules
+async def main():
+    done = await trio.run_process(["echo", "x"], capture_stdout=True)
+    failed = None
+    try:
+        await trio.run_process(["false"])
+    except Exception as error:
+        failed = type(error)
+    import subprocess
+    print(json.dumps([before, done.stdout.decode(), isinstance(done, subprocess.CompletedProcess), failed is subprocess.CalledProcessError]))
+trio.run(main)
+"""
+    assert printed(code) == [False, "x\n", True, True]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -164,7 +163,9 @@ class Display(RunText):
         self._errors.flush()
 
     def _width(self) -> int:
-        return shutil.get_terminal_size().columns
+        from shutil import get_terminal_size
+
+        return get_terminal_size().columns
 
 
 def _lost_line(count: int) -> str:

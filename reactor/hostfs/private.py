@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -45,6 +43,9 @@ def private_directory() -> Iterator[str]:
     It is in the state directory, if there is one. `remove_private` removes the directories of killed runs. Raises
     OSError.
     """
+    import shutil  # noqa: PLC0415 - imports compressors, and few runs need it
+    import tempfile  # noqa: PLC0415
+
     above = state_directory.get()
     if above is not None:
         above = f"{above}/{_FOLDER}"
@@ -67,7 +68,9 @@ def remove_private(state: str) -> None:
             fd = os.open(f"{above}/{name}", _DIRECTORY)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(f"{above}/{name}", ignore_errors=True)
+                from shutil import rmtree  # noqa: PLC0415 - imports compressors, and few runs need it
+
+                rmtree(f"{above}/{name}", ignore_errors=True)
             except BlockingIOError:
                 continue
             finally:

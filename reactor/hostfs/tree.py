@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -25,9 +24,11 @@ def remove_tree(path: str, directory: int, base: str) -> None:
     If something is mounted in it, nothing is removed: the mounted file system is not part of the directory. Raises
     ResourceError, which names the obstacle.
     """
+    from shutil import rmtree  # noqa: PLC0415 - imports compressors, and few runs need it
+
     refuse_mounts(path, directory, base)
     try:
-        shutil.rmtree(base, dir_fd=directory, onerror=_error_handler(path.removesuffix(base)))
+        rmtree(base, dir_fd=directory, onerror=_error_handler(path.removesuffix(base)))
     except RecursionError as error:
         raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +38,9 @@ def recover_copy(directory: str) -> Recovered:
 
     A copy is read, because SQLite creates files beside its database. Never raises.
     """
+    import shutil  # noqa: PLC0415 - imports compressors, and few runs need it
+    import tempfile  # noqa: PLC0415
+
     path = os.path.join(directory, FILE_NAME)
     if not os.path.lexists(path):
         return Recovered()

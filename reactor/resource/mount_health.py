@@ -11,7 +11,6 @@ import math
 import os
 import select
 import shlex
-import shutil
 import signal
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -275,7 +274,9 @@ def _asking_process(point: str) -> Iterator[int]:
     The process queries how full the file system is, which only the server knows. If it hangs, it is left behind to end
     when it can.
     """
-    program = shutil.which("stat", path=os.defpath) or "/usr/bin/stat"
+    from shutil import which  # noqa: PLC0415 - imports compressors, and few runs need it
+
+    program = which("stat", path=os.defpath) or "/usr/bin/stat"
     words = ("stat", "-f", "-c", "%t", point)
     with open(os.devnull):  # if no descriptor is left, this fails before the process starts
         pid = os.posix_spawn(program, words, {}, file_actions=_TO_NOWHERE, setpgroup=0)

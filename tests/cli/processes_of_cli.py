@@ -24,13 +24,16 @@ class Done:
 
 
 def environment(**variables):
-    """The environment of a child: this one's, without what would colour or quieten it."""
+    """The environment of a child: this one's, without what would colour or quieten it.
+
+    It has not our import path: a child would look for each of its modules in all directories of tests first.
+    """
     kept = {
         key: value
         for key, value in os.environ.items()
         if key not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")
     }
-    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
+    return {**kept, **variables}
 
 
 def with_constant(module, name, value):

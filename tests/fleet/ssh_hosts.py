@@ -60,8 +60,7 @@ class SshWorld:
         )
         (self.directory / "bin").mkdir()
         program = self.directory / "bin/reactor"
-        path = os.pathsep.join(filter(None, sys.path))
-        program.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec {sys.executable} -m reactor "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
         program.chmod(0o755)
 
     def _key(self, name):

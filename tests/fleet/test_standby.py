@@ -50,9 +50,10 @@ class Host:
 
     def start(self, command=("-m", "reactor", "receive"), prefix=(), **options):
         """Start a session. Its stderr tells which modules it imports."""
-        path = os.pathsep.join([str(self.modules), *filter(None, sys.path)])
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        env |= {"REACTOR_STATE_DIR": str(self.state), "PYTHONPATH": path} | options.pop("env", {})
+        env |= {"REACTOR_STATE_DIR": str(self.state), "PYTHONPATH": str(self.modules)} | options.pop(
+            "env", {}
+        )
         return subprocess.Popen(
             [*prefix, sys.executable, "-X", "importtime", *command],
             env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,

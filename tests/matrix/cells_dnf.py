@@ -57,7 +57,7 @@ class World(NamedTuple):
 def _world() -> World:
     """As long as this process lives."""
     directory = Path(tempfile.mkdtemp(prefix="matrix-dnf-"))
-    write_repository(directory / "repository", RPMS, directory / "scratch")
+    write_repository(directory / "repository", RPMS)
     root = DnfRoot(directory / "system", directory / "repository")
     root.dnf("makecache")
     shutil.copytree(root.root, directory / "kept" / "nothing", symlinks=True)

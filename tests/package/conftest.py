@@ -34,7 +34,7 @@ def apt(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def rpm_repository(tmp_path_factory):
     directory = tmp_path_factory.mktemp("rpms")
-    write_repository(directory / "repository", RPMS, directory / "scratch")
+    write_repository(directory / "repository", RPMS)
     return directory / "repository"
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -42,19 +44,32 @@ class Rpm:
         return "\n".join(lines) + "\n"
 
 
-def write_repository(directory: Path, rpms: Iterable[Rpm], scratch: Path) -> None:
-    """A repository of the packages; ``scratch`` is for what building them leaves."""
+def write_repository(directory: Path, rpms: Iterable[Rpm]) -> None:
+    """A repository of the packages."""
     directory.mkdir(parents=True, exist_ok=True)
-    scratch.mkdir(parents=True, exist_ok=True)
-    specs = []
-    for number, rpm in enumerate(rpms):
-        specs.append(scratch / f"{number}.spec")
-        specs[-1].write_text(rpm.spec)
-    defines = {"_topdir": scratch, "_build_id_links": "none", "_rpmdir": directory, "_dbpath": scratch / "db"}
-    options = [word for key, value in defines.items() for word in ("--define", f"{key} {value}")]
-    for spec in specs:
-        subprocess.run(["rpmbuild", "-bb", "--quiet", *options, spec], check=True, capture_output=True)
+    for rpm in rpms:
+        path, content = _built(rpm)
+        (directory / path).parent.mkdir(exist_ok=True)
+        (directory / path).write_bytes(content)
     subprocess.run(["createrepo_c", "-q", directory], check=True)
+
+
+@cache
+def _built(rpm: Rpm) -> tuple[str, bytes]:
+    """The path of the package in a repository, and its content. Many tests want the same, and to build it takes long."""
+    with tempfile.TemporaryDirectory() as scratch:
+        spec, packages = Path(scratch, "tiny.spec"), Path(scratch, "packages")
+        spec.write_text(rpm.spec)
+        defines = {
+            "_topdir": scratch,
+            "_build_id_links": "none",
+            "_rpmdir": packages,
+            "_dbpath": f"{scratch}/db",
+        }
+        options = [word for key, value in defines.items() for word in ("--define", f"{key} {value}")]
+        subprocess.run(["rpmbuild", "-bb", "--quiet", *options, spec], check=True, capture_output=True)
+        (file,) = packages.rglob("*.rpm")
+        return str(file.relative_to(packages)), file.read_bytes()
 
 
 def add_module(directory: Path, name: str, versions: Iterable[str]) -> None:

@@ -100,7 +100,7 @@ async def test_a_bad_one_and_an_unknown_one_fail_alone(dnf):
 
 async def test_an_error_quotes_what_dnf_names_as_the_cause(dnf, tmp_path):
     knot = Rpm("knot", requires=", ".join(f"nowhere{number}" for number in range(4)))
-    write_repository(tmp_path / "knots", [knot], tmp_path / "scratch")
+    write_repository(tmp_path / "knots", [knot])
     dnf.describe("knots", f"file://{tmp_path}/knots")
     _, story = await converge_once(package("knot"))
     error = story.checks("package#knot")[0].error
@@ -128,9 +128,7 @@ async def test_an_error_reports_that_a_package_is_not_signed(setting, cause, dnf
 
 
 async def test_a_package_whose_place_another_takes_is_an_error_that_says_so(dnf, tmp_path):
-    write_repository(
-        tmp_path / "more", [Rpm("tinier", provides="tiny0 = 2", obsoletes="tiny0 < 2")], tmp_path / "scratch"
-    )
+    write_repository(tmp_path / "more", [Rpm("tinier", provides="tiny0 = 2", obsoletes="tiny0 < 2")])
     dnf.describe("more", f"file://{tmp_path}/more")
     ended, story = await converge_once(package("tiny0"), package("tiny1"))
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
@@ -152,18 +150,18 @@ async def test_what_the_repository_has_dropped_for_a_newer_version_is_looked_for
     dnf, tmp_path
 ):
     directory = tmp_path / "more"
-    write_repository(directory, [Rpm("extra")], tmp_path / "scratch")
+    write_repository(directory, [Rpm("extra")])
     dnf.describe("more", f"file://{directory}")
     dnf.dnf("makecache")
     shutil.rmtree(directory)
-    write_repository(directory, [Rpm("extra", "1.1")], tmp_path / "newer")
+    write_repository(directory, [Rpm("extra", "1.1")])
     ended, _ = await converge_once(package("extra"), package("tiny0"))
     assert ended.counts[Result.CHANGED] == 2
     assert dnf.packages["extra"] == "0:1.1-1"
 
 
 async def test_a_repository_that_went_down_is_named_when_its_lists_are_to_be_fetched_again(dnf, tmp_path):
-    write_repository(tmp_path / "more", [Rpm("extra")], tmp_path / "scratch")
+    write_repository(tmp_path / "more", [Rpm("extra")])
     dnf.describe("more", f"file://{tmp_path}/more")
     await converge_once(package("extra", "latest"))
     shutil.rmtree(tmp_path / "more")
@@ -221,7 +219,7 @@ async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_on
 
 async def test_the_packages_of_a_module_are_those_of_the_stream_that_is_enabled_a_moment_ago(dnf, tmp_path):
     directory = tmp_path / "more"
-    write_repository(directory, [Rpm("web", "1.0"), Rpm("web", "2.0")], tmp_path / "scratch")
+    write_repository(directory, [Rpm("web", "1.0"), Rpm("web", "2.0")])
     add_module(directory, "web", ["1.0", "2.0"])
     dnf.describe("more", f"file://{directory}")
     _, story = await converge_once(package("web", "latest"))

@@ -30,7 +30,6 @@ def slow(tmp_path, monkeypatch):
     write_repository(
         tmp_path / "repository",
         [Rpm("tiny0"), Rpm("slow", before=WAITING), Rpm("tiny1")],
-        tmp_path / "scratch",
     )
     root = DnfRoot(tmp_path / "system", tmp_path / "repository")
     monkeypatch.setitem(providers.made, "dnf", root.provider())
@@ -77,9 +76,7 @@ async def test_killed_with_dnf_the_next_start_converges(slow, ensure):
 async def test_an_upgrade_that_was_cut_off_between_both_versions_is_finished(
     ensure, left, tmp_path, monkeypatch
 ):
-    write_repository(
-        tmp_path / "repository", [Rpm("app"), Rpm("app", "2.0", after=WAITING)], tmp_path / "scratch"
-    )
+    write_repository(tmp_path / "repository", [Rpm("app"), Rpm("app", "2.0", after=WAITING)])
     dnf = DnfRoot(tmp_path / "system", tmp_path / "repository")
     monkeypatch.setitem(providers.made, "dnf", dnf.provider())
     dnf.install("app-1.0")

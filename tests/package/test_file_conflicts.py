@@ -112,7 +112,7 @@ async def test_two_new_packages_with_one_file_are_refused(apt):
 def host(tmp_path, monkeypatch):
     """A system with a repository of files, two of whose packages have one file."""
     rpms = (Rpm("owner", file="both"), Rpm("new", file="both"), Rpm("top", requires="new"), Rpm("fine"))
-    write_repository(tmp_path / "repository", rpms, tmp_path / "scratch")
+    write_repository(tmp_path / "repository", rpms)
     root = DnfRoot(tmp_path / "system", tmp_path / "repository")
     monkeypatch.setitem(providers.made, "dnf", root.provider())
     root.install("owner")

@@ -35,7 +35,7 @@ def advised(host, tmp_path):
         host.update()
     else:
         rpms = (Rpm("main", requires="lib", recommends="nice"), Rpm("lib"), Rpm("nice"))
-        write_repository(tmp_path / "advised", rpms, tmp_path / "scratch")
+        write_repository(tmp_path / "advised", rpms)
         host.describe("advised", f"file://{tmp_path}/advised")
     return host
 

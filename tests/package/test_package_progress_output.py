@@ -52,7 +52,7 @@ async def test_what_apt_is_doing_is_reported_now_and_then(apt):
 
 
 async def test_what_dnf_is_doing_is_reported_now_and_then(tmp_path, monkeypatch):
-    write_repository(tmp_path / "repository", [Rpm("slow", before=INSTALLING)], tmp_path / "scratch")
+    write_repository(tmp_path / "repository", [Rpm("slow", before=INSTALLING)])
     dnf = DnfRoot(tmp_path / "system", tmp_path / "repository")
     monkeypatch.setitem(providers.made, "dnf", dnf.provider())
     async with running(package(dnf, "slow")) as story:

@@ -45,7 +45,7 @@ def serving(content: bytes):
 def rpm_files(tmp_path_factory):
     directory = tmp_path_factory.mktemp("rpm-files")
     rpms = [Rpm("extra", version, requires="app >= 2.0") for version in ("1.0", "2.0")]
-    write_repository(directory / "files", rpms, directory / "scratch")
+    write_repository(directory / "files", rpms)
     return [next((directory / "files").rglob(f"extra-{version}-1.*.rpm")) for version in ("1.0", "2.0")]
 
 

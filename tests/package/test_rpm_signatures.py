@@ -26,7 +26,7 @@ def rpms(tmp_path_factory):
     subprocess.run(["gpg", *options, *made], check=True, capture_output=True)
     key = subprocess.run(["gpg", *options, "--armor", "--export"], check=True, capture_output=True).stdout
     (top / "key.asc").write_bytes(key)
-    write_repository(top / "repository", [Rpm("extra")], top / "scratch")
+    write_repository(top / "repository", [Rpm("extra")])
     shutil.copy(next((top / "repository").rglob("extra-1.0*.rpm")), top / "unsigned.rpm")
     shutil.copy(top / "unsigned.rpm", top / "signed.rpm")
     defines = {"__gpg": shutil.which("gpg"), "_gpg_name": "nobody@example.com", "_dbpath": top / "db"}

@@ -37,7 +37,7 @@ def mail(host, tmp_path):
             Rpm("exim", provides="mta"), Rpm("postfix", provides="mta = 1.0"), Rpm("vim", provides="editor"),
             Rpm("real"), Rpm("fake", provides="real"), Rpm("one", file="common"), Rpm("other", file="common"),
         )  # fmt: skip
-        write_repository(tmp_path / "mail", rpms, tmp_path / "scratch")
+        write_repository(tmp_path / "mail", rpms)
         host.describe("mail", f"file://{tmp_path}/mail")
     return host
 

@@ -73,7 +73,7 @@ def apt(tmp_path, monkeypatch):
 
 @pytest.fixture
 def dnf(tmp_path, monkeypatch):
-    write_repository(tmp_path / "repository", [Rpm("app")], tmp_path / "scratch")
+    write_repository(tmp_path / "repository", [Rpm("app")])
     root = DnfRoot(tmp_path / "system", tmp_path / "repository")
     (root.root / "etc/yum.repos.d/tiny.repo").unlink()
     monkeypatch.setitem(providers.made, "dnf", root.provider())

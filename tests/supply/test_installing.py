@@ -125,21 +125,29 @@ def place(tmp_path):
     return Place(tmp_path)
 
 
-def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(place):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A place with an environment: to make one takes seconds. Each test leaves it as good as new."""
+    place = Place(tmp_path_factory.mktemp("made"))
     place.lock(place.offer_wheel())
     place.offer_wheel(version="2", code="newer = True")
     place.offer_wheel("unlocked")
     done = place.set_up()
     assert done.returncode == 0, done.stderr
-    assert place.installed() == {"library", "small"}
-    (module,) = place.project.glob(".venv/lib/python*/site-packages/library.py")
+    return place
+
+
+def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(made):
+    assert made.installed() == {"library", "small"}
+    (module,) = made.project.glob(".venv/lib/python*/site-packages/library.py")
     assert module.read_text() == ""
-    assert place.left() - {"__pycache__"} == {".venv"}
+    assert made.left() - {"__pycache__"} == {".venv"}
 
 
-def test_the_python_that_python_names_is_taken_and_progress_is_reported(place):
+def test_the_environment_can_be_made_elsewhere_and_of_a_named_python_and_progress_is_reported(place):
     place.lock(place.offer_wheel())
-    done = place.set_up(PYTHON=sys.executable, PATH="/usr/sbin:/usr/bin:/sbin:/bin")
+    variables = {"REACTOR_VENV": "othervenv", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    done = place.set_up(PYTHON=sys.executable, **variables)
     assert done.returncode == 0, done.stderr
     assert [line.split()[1] for line in done.stdout.splitlines()] == [
         "makes",
@@ -148,44 +156,31 @@ def test_the_python_that_python_names_is_taken_and_progress_is_reported(place):
         "done:",
     ]
     assert f"Python {platform.python_version()}" in done.stdout
-
-
-def test_an_environment_of_another_python_is_made_anew(place):
-    place.lock(place.offer_wheel())
-    place.set_up()
-    stale = place.project / ".venv/stale"
-    stale.touch()
-    place.set_up()
-    assert stale.exists()
-    python = place.project / ".venv/bin/python"
-    python.unlink()
-    python.write_text("#!/bin/sh\necho /usr 3.9.2\n")
-    python.chmod(0o755)
-    done = place.set_up()
-    assert done.returncode == 0, done.stderr
-    assert not stale.exists()
     assert place.installed() == {"library", "small"}
+    assert not (place.project / ".venv").exists()
 
 
-def test_the_name_of_earlier_versions_is_uninstalled(place):
-    place.lock(place.offer_wheel())
-    place.set_up()
-    (site,) = place.project.glob(".venv/lib/python3*/site-packages")
+def test_the_name_of_earlier_versions_is_uninstalled_and_an_environment_of_another_python_made_anew(made):
+    stale = made.project / ".venv/stale"
+    stale.touch()
+    (site,) = made.project.glob(".venv/lib/python3*/site-packages")
     former = site / "reactor-0.1.0.dist-info"
     former.mkdir()
     (former / "METADATA").write_text("Metadata-Version: 2.1\nName: reactor\nVersion: 0.1.0\n")
     (former / "RECORD").write_text("reactor-0.1.0.dist-info/METADATA,,\nreactor-0.1.0.dist-info/RECORD,,\n")
-    done = place.set_up()
+    done = made.set_up()
     assert done.returncode == 0, done.stderr
     assert not former.exists()
+    assert stale.exists()
 
-
-def test_the_environment_can_be_made_elsewhere(place):
-    place.lock(place.offer_wheel())
-    done = place.set_up(REACTOR_VENV="othervenv")
+    python = made.project / ".venv/bin/python"
+    python.unlink()
+    python.write_text("#!/bin/sh\necho /usr 3.9.2\n")
+    python.chmod(0o755)
+    done = made.set_up()
     assert done.returncode == 0, done.stderr
-    assert place.installed() == {"library", "small"}
-    assert not (place.project / ".venv").exists()
+    assert not stale.exists()
+    assert made.installed() == {"library", "small"}
 
 
 def test_a_file_with_another_hash_than_the_lock_has_is_not_installed(place):

@@ -329,7 +329,7 @@ class Host:
                 hosts.write(f"127.0.1.{number + 1} {name}\n")
             settings = (
                 f"ListenAddress=127.0.1.{number + 1}", f"HostKey={host_key}", f"AuthorizedKeysFile={authorized}", "UsePAM=no",
-                "StrictModes=no", "PidFile=none", f"SetEnv=REACTOR_STATE_DIR={self.directory}/state-{name} PYTHONPATH={self._environment['PYTHONPATH']}",
+                "StrictModes=no", "PidFile=none", f"SetEnv=REACTOR_STATE_DIR={self.directory}/state-{name}",
             )  # fmt: skip
             output("/usr/sbin/sshd", "-f", "/dev/null", *(word for each in settings for word in ("-o", each)))
         (ssh / "known_hosts").write_text(known)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.completion_candidates import complete_manifest
 from reactor.cli.messages import with_hint
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.inputs import inputs_options, manifests_argument
@@ -19,6 +18,8 @@ from reactor.cli.options.state_dir import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reactor.control.listen_address import Address
     from reactor.journal.state_directory import Location
     from reactor.manifest.inputs import Inputs
@@ -47,6 +48,12 @@ Examples:
   reactor run /etc/reactor.d
   reactor run --only 'file#/etc/nginx/*' --format json site.yaml
 """
+
+
+def _complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from reactor.cli.completion_candidates import complete_manifest
+
+    return complete_manifest(context, parameter, begun)
 
 
 class RunCommand(click.Command):
@@ -102,14 +109,14 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--only",
     multiple=True,
     metavar="REF",
-    shell_complete=complete_manifest,
+    shell_complete=_complete,
     help="Apply only these resources, and those that they require. REF may be a glob: 'file#/etc/*'. Repeatable.",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="REF",
-    shell_complete=complete_manifest,
+    shell_complete=_complete,
     help="Leave out these resources, and those that require them. Repeatable.",
 )
 @click.option(
