@@ -8,9 +8,11 @@ import sys
 import time
 from contextlib import suppress
 
-BEGAN = time.time_ns() - 100_000_000
-"""When this process began to import, in nanoseconds: 0.1 s for the start of Python, and for clocks of file systems, which are late."""
-_BEGAN_AT = time.monotonic_ns() - 100_000_000
+IMPORTED = time.time_ns()
+"""When this process imported its first module of reactor, in nanoseconds. Whatever it reads of the host, it reads later."""
+_IMPORTED_AT = time.monotonic_ns()
+BEGAN = IMPORTED - 100_000_000
+"""When this process began to import: 0.1 s earlier for the start of Python, and for clocks of file systems, which are late."""
 _STEP_NS = 10_000_000
 """By how much the clock may differ from one that nobody can set: half of what makes a stamp reliable."""
 
@@ -89,7 +91,7 @@ def _content(process: int | str, name: str) -> str:
 
 def clock_was_set() -> bool:
     """Whether the clock was set since this process began: then times of files prove nothing."""
-    return abs((time.time_ns() - BEGAN) - (time.monotonic_ns() - _BEGAN_AT)) > _STEP_NS
+    return abs((time.time_ns() - IMPORTED) - (time.monotonic_ns() - _IMPORTED_AT)) > _STEP_NS
 
 
 def loaded_files() -> dict[str, FileStamp]:

@@ -162,8 +162,8 @@ def write_event(host):
 
 
 def change_proof(host, **values):
-    path = host.fleet() / "proof.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    root = str(host.fleet())
+    proof.write_proof(root, json.dumps({**json.loads(proof.read_proof(root)), **values}))
 
 
 CHANGES = {

@@ -38,18 +38,22 @@ def read_proof(directory: str) -> bytes:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             raise ValueError("the proof is not ours")
-        return file.read(_LARGEST)
+        digest, _, content = file.read(_LARGEST).partition(b"\n")
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise ValueError("the proof is damaged")
+    return content
 
 
-def write_proof(directory: str, content: str) -> None:
-    """Write the proof, for this boot only: it need not be on the disk. Raises OSError."""
+def write_proof(directory: str, text: str) -> None:
+    """Write the proof, after a line with its digest. It is for this boot only, so it need not be on the disk. Raises OSError."""
+    content = text.encode()
     path = os.path.join(directory, PROOF_FILE)
     new = f"{path}.new"
     with suppress(FileNotFoundError):
         os.unlink(new)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(new, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(content)
+    with open(os.open(new, flags, 0o600), "wb") as file:
+        file.write(b"%s\n%s" % (hashlib.sha256(content).hexdigest().encode(), content))
     os.rename(new, path)
 
 

@@ -25,9 +25,8 @@ from reactor.cli.running.run_proof import (
 from reactor.engine.events import Cause, Checked, Converged, Ended, Result, as_json
 from reactor.hostfs import stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import last_run
-from reactor.manifest.document import Settings
 from reactor.mountinfo import read_mounts
-from reactor.own_process import BEGAN
+from reactor.own_process import IMPORTED
 from reactor.resource.redaction import knows_secrets
 
 if TYPE_CHECKING:
@@ -105,7 +104,6 @@ def _require_plain(program: LoadedManifest, manifests: Sequence[str]) -> None:
     if (
         any(others)
         or not is_plain
-        or program.settings != Settings()
         or len(graph.resources) > MOST
         or read != {*map(os.path.abspath, manifests)}
     ):
@@ -150,10 +148,10 @@ def _expected(state: PathState) -> Expected:
 
 
 def _input_stamp(path: str) -> Sequence[int]:
-    """The stamp of a file that the run has read, if it has not changed since this process began. Raises NotProvableError and OSError."""
+    """The stamp of a file that the run has read, if it has not changed since it was read. Raises NotProvableError and OSError."""
     found = os.lstat(path)
     is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not found.st_mode & stat.S_IWGRP
-    if not is_plain or not stamp_is_reliable(found, BEGAN):
+    if not is_plain or not stamp_is_reliable(found, IMPORTED):
         raise NotProvableError
     return stamp_of(found)
 
