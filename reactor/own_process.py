@@ -113,9 +113,12 @@ def file_stamp(file: str) -> FileStamp:
 
 def are_current(files: dict[str, FileStamp]) -> bool:
     """Whether no file has changed since it was imported: an update of reactor, or of Python, needs a new process."""
-    if clock_was_set():
-        return False
     try:
-        return all(file_stamp(file) == stamp and stamp[-1] < BEGAN for file, stamp in files.items())
+        return were_imported(files) and all(file_stamp(file) == stamp for file, stamp in files.items())
     except OSError:
         return False
+
+
+def were_imported(files: dict[str, FileStamp]) -> bool:
+    """Whether the files with these stamps are those that were imported: they are older than this process."""
+    return not clock_was_set() and all(stamp[-1] < BEGAN for stamp in files.values())

@@ -4,7 +4,8 @@ import json
 import os
 import re
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from sqlite3 import connect
 
 from files_of_cli import put
 from processes_of_cli import GUARD, spawned, wait_until
@@ -104,9 +105,6 @@ def untimed(line):
 
 def tables_of(world):
     """The journal without times: all rows of all tables."""
-    from contextlib import closing
-    from sqlite3 import connect
-
     with closing(connect(world.state / "journal.sqlite")) as connection:
         names = [
             name

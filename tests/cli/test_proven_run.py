@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import shutil
 import signal
 import time
@@ -75,8 +76,6 @@ def test_a_terminal_shows_the_same_table(first):
 
 
 def proven_untimed(text):
-    import re
-
     return re.sub(r"\d+(\.\d+)? m?s", "TIME", text)
 
 
@@ -376,7 +375,7 @@ def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(tmp_path)
         "module.keep_proof = lambda *_: os.kill(os.getpid(), 9)\n"
         "from reactor.cli import main; main()"
     )
-    killed, (code, *_) = world.run(program=("-P", "-c", code))
+    _, (code, *_) = world.run(program=("-P", "-c", code))
     assert code == -signal.SIGKILL
     assert (world.managed / "a").read_text() == "one"
     world.settle()

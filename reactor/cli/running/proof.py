@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reactor.journal.state_directory import PROOF_FILE
-from reactor.own_process import BEGAN, are_current, file_stamp, loaded_files, session_identity
+from reactor.own_process import BEGAN, file_stamp, loaded_files, session_identity, were_imported
 
 if TYPE_CHECKING:
     from reactor.mountinfo import MountInfo
@@ -27,7 +27,7 @@ CodeStamps = dict[str, Sequence[int] | None]
 """The stamps of files of code by path; None for what must not be there."""
 _LARGEST = 16 << 20
 _BOOT = "/proc/sys/kernel/random/boot_id"
-_LOCAL = frozenset(("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs"))
+_LOCAL = frozenset(("btrfs", "devtmpfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs"))
 """File systems that only this kernel changes, so that its stamps show each change."""
 
 
@@ -93,7 +93,7 @@ def code_of_process(more: Iterable[str] = ()) -> CodeStamps | None:
     None if any has changed since this process began. Raises OSError.
     """
     loaded = loaded_files()
-    if not are_current(loaded):
+    if not were_imported(loaded):
         return None
     places = [*more, *filter(None, sys.path)]
     for directory in filter(os.path.isdir, sys.path):
