@@ -30,37 +30,36 @@ _PLAIN = frozenset(
         "after",
     )
 )
+_TYPES = {"present": "file", "directory": "directory"}
 
 
 def lasting_state_of(file: File) -> Sequence[PathState] | None:
     """What a check of ``file`` compares; None if that is more than content, owner, group and mode."""
     if not _PLAIN.issuperset(file.model_fields_set) or file.declared.is_covered:
         return None
-    uid, gid = _fixed_id(file.owner), _fixed_id(file.group)
-    if uid is None or gid is None or file.mode is None:
+    ensure, content = file.ensure, file.content
+    if (attributes := _attributes(ensure, file.owner, file.group, file.mode)) is None:
         return None
-    mode = parse_mode(file.mode)
-    if file.ensure == "directory":
-        return (PathState(file.name, "directory", enterable(mode), uid, gid),)
-    return (
-        _with_content(file, PathState(file.name, "file", mode, uid, gid))
-        if file.ensure == "present"
-        else None
-    )
-
-
-def _with_content(file: File, state: PathState) -> Sequence[PathState] | None:
-    if file.content is not None:
-        data = file.content.encode()
-        return (state._replace(size=len(data), digest=sha256(data).hexdigest()),)
-    if file.source is None:
-        return (state,)
-    return None if is_url(file.source) else (state._replace(source=file.source),)
+    if content is not None:
+        data = content.encode()
+        return (PathState(file.name, _TYPES[ensure], *attributes, len(data), sha256(data).hexdigest()),)
+    source = file.source or ""
+    return None if is_url(source) else (PathState(file.name, _TYPES[ensure], *attributes, source=source),)
 
 
 @lru_cache(maxsize=64)
+def _attributes(
+    ensure: str, owner: str | None, group: str | None, mode: str | None
+) -> tuple[int, int, int] | None:
+    """Mode, user id and group id, if no change of the user database can change these ids."""
+    uid, gid = _fixed_id(owner), _fixed_id(group)
+    if ensure not in _TYPES or uid is None or gid is None or mode is None:
+        return None
+    bits = parse_mode(mode)
+    return enterable(bits) if ensure == "directory" else bits, uid, gid
+
+
 def _fixed_id(account: str | None) -> int | None:
-    """The id of an account that no change of the user database can change; else None."""
     if account == "root":
         return 0
     return int(account) if account is not None and is_id(account) else None

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
 from reactor.cli.running.run_proof import (
     NO_TIMES,
-    Expected,
     RunProof,
     digest_at,
     identity_of,
@@ -74,8 +73,8 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     sources = [each.source for each in states if each.source]
     inputs = [*map(os.path.abspath, manifests), *sources]
     stamps = {path: _input_stamp(path) for path in inputs}
-    unread = [_expected(each) for each in states if each.type == "file"]
-    directories = [_expected(each) for each in states if each.type == "directory"]
+    unread = [_with_content(each) for each in states if each.type == "file"]
+    directories = [each for each in states if each.type == "directory"]
     existing = [each.path for each in states if not each.type]
     if sum(each.size for each in unread) > _LARGEST:
         raise NotProvableError
@@ -135,16 +134,15 @@ def _states_of(resource: Resource[Any]) -> Sequence[PathState]:
     return states
 
 
-def _expected(state: PathState) -> Expected:
-    """What must be at the path; the content is that of the source, if there is one."""
-    size, digest = state.size, state.digest
-    if state.source:
-        descriptor = os.open(state.source, _READ)
-        try:
-            size, digest = os.fstat(descriptor).st_size, digest_at(descriptor)
-        finally:
-            os.close(descriptor)
-    return Expected(state.path, state.mode, state.uid, state.gid, size, digest)
+def _with_content(state: PathState) -> PathState:
+    """The state with the content of its source, if it has one."""
+    if not state.source:
+        return state
+    descriptor = os.open(state.source, _READ)
+    try:
+        return state._replace(size=os.fstat(descriptor).st_size, digest=digest_at(descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def _input_stamp(path: str) -> Sequence[int]:

@@ -35,6 +35,7 @@ from reactor.errors import ReactorError
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
 from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.resource.relations import PathState
 
 if TYPE_CHECKING:
     from reactor.cli.plain_run import PlainRun
@@ -50,17 +51,6 @@ _READER_GONE = (errno.EPIPE, errno.ECONNRESET, errno.EIO)
 
 class ChangedError(Exception):
     """Something is not as the proof says."""
-
-
-class Expected(NamedTuple):
-    """The file at ``path`` as it must be; without a ``digest``, its content is not managed."""
-
-    path: str
-    mode: int
-    uid: int
-    gid: int
-    size: int
-    digest: str
 
 
 class RunProof(NamedTuple):
@@ -80,8 +70,8 @@ class RunProof(NamedTuple):
     ways: dict[str, Sequence[int]]
     listed: dict[str, Sequence[int]]
     stamps: dict[str, Sequence[int]]
-    unread: Sequence[Expected]
-    directories: Sequence[Expected]
+    unread: Sequence[PathState]
+    directories: Sequence[PathState]
     existing: Sequence[str]
     refs: Sequence[str]
     last: LastRun
@@ -92,8 +82,8 @@ class RunProof(NamedTuple):
         """The proof in ``text``. Raises ValueError and TypeError."""
         found = cls(**json.loads(text))
         return found._replace(
-            unread=[Expected(*each) for each in found.unread],
-            directories=[Expected(*each) for each in found.directories],
+            unread=[PathState(*each) for each in found.unread],
+            directories=[PathState(*each) for each in found.directories],
             last=LastRun(*found.last),
         )
 
@@ -122,10 +112,10 @@ class RunProof(NamedTuple):
             return self
         return self._replace(listed=listed, stamps=self.stamps | stamps, unread=unread)
 
-    def _read(self) -> tuple[dict[str, Sequence[int]], list[Expected]]:
+    def _read(self) -> tuple[dict[str, Sequence[int]], list[PathState]]:
         """Read what must be read. Return the stamps of these files, and those whose stamp would not show a change."""
         stamps: dict[str, Sequence[int]] = {}
-        unread: list[Expected] = []
+        unread: list[PathState] = []
         for each in self.unread:
             device = self.ways[os.path.dirname(each.path)][0]
             stamp = _read_stamp(each, device)
@@ -165,7 +155,7 @@ def _require(holds: bool) -> None:
         raise ChangedError
 
 
-def _require_directory(each: Expected) -> None:
+def _require_directory(each: PathState) -> None:
     found = os.lstat(each.path)
     mode = stat.S_IMODE(found.st_mode) & 0o777
     _require(
@@ -173,7 +163,7 @@ def _require_directory(each: Expected) -> None:
     )
 
 
-def _read_stamp(each: Expected, device: int) -> Stamp | None:
+def _read_stamp(each: PathState, device: int) -> Stamp | None:
     """The stamp of a file that is as expected, on the ``device`` of its directory; None if it would not show a change."""
     now = time.time_ns()
     descriptor = os.open(each.path, _READ)
