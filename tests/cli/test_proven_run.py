@@ -346,24 +346,6 @@ def test_another_environment_and_another_command_line_need_a_run(first):
     assert first.run(env={"OLDPWD": "/", "INVOCATION_ID": "1"})[0]  # these only name a session
 
 
-# ---- which runs leave a proof ----
-
-OTHERS = {
-    "a fact": ("content: one", 'content: "{{ Facts.host.info.hostname }}"'),
-    "the environment": ("content: one", "content: ${ Environ.HOME }"),
-    "a condition": ("content: one", "content: one, control: {if: 'true'}"),
-    "an owner by name": (f'mode: "0640", owner: "{os.getuid()}"', 'mode: "0640", owner: root'),
-    "a guard": ("refreshonly: true", "unless: 'true'"),
-}
-
-
-def test_what_a_run_can_not_prove(tmp_path):
-    for name in ("a fact", "a condition", "a guard"):
-        world = ProvenWorld(tmp_path / name.replace(" ", "-"), TEXT.replace(*OTHERS[name]))
-        world.run()
-        assert not world.proof.exists(), name
-
-
 def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(tmp_path):
     world = ProvenWorld(tmp_path / "world")
     world.run()

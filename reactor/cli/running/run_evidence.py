@@ -64,19 +64,17 @@ def keep_proof(program: LoadedManifest, manifests: Sequence[str], state: str, en
 
 
 def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended: Ended) -> RunProof:
-    _require_plain(program, manifests)
-    _require_own_states({type(each) for each in program.graph.resources.values()})
+    states = provable_states(program, manifests)
     done = ended.counts[Result.OK] + ended.counts[Result.CHANGED]
     if done != len(program.graph.resources) or ended.outdated:
         raise NotProvableError
-    states = [each for resource in program.graph.resources.values() for each in _states_of(resource)]
     sources = [each.source for each in states if each.source]
     inputs = [*map(os.path.abspath, manifests), *sources]
     stamps = {path: _input_stamp(path) for path in inputs}
     unread = [_with_content(each) for each in states if each.type == "file"]
     directories = [each for each in states if each.type == "directory"]
     existing = [each.path for each in states if not each.type]
-    if sum(each.size for each in unread) > _LARGEST:
+    if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
         raise NotProvableError
     parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
     ways = _ways((*parents, *map(os.path.dirname, (*inputs, *existing))), inputs)
@@ -87,6 +85,14 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
         manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps,
         unread, directories, existing, program.graph.refs, last, [*_events(program, ended)],
     )  # fmt: skip
+
+
+def provable_states(program: LoadedManifest, manifests: Sequence[str]) -> list[PathState]:
+    """The states of paths on which alone it depends that all resources are as desired. Raises NotProvableError."""
+    _require_plain(program, manifests)
+    resources = program.graph.resources.values()
+    _require_own_states({type(each) for each in resources})
+    return [state for each in resources for state in _states_of(each)]
 
 
 def _require_plain(program: LoadedManifest, manifests: Sequence[str]) -> None:
