@@ -58,16 +58,18 @@ class ProvenWorld:
         """Wait until all stamps certainly show a later change."""
         wait_until(lambda: time.time() - max(_times_below(self.directory)) > _OLD)
 
-    def run(self, *args, program=_PROGRAM, env=(), **options):
-        """A one-shot run: whether it was proven, and its code and output without what differs each time."""
-        variables = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.directory),
-            "REACTOR_STATE_DIR": str(self.state),
+    def started(self, *args, program=_PROGRAM, env=(), **options):
+        """A one-shot run that has begun."""
+        variables = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "TERM": "xterm"}
+        given = {
+            "env": {**variables, "REACTOR_STATE_DIR": str(self.state), **dict(env)},
+            "cwd": self.directory,
         }
-        words = ("run", "--converge-once", *args, self.manifest)
-        given = {"env": variables | dict(env), "cwd": self.directory, **options}
-        with spawned(*words, program=program, **given) as process:
+        return spawned("run", "--converge-once", *args, self.manifest, program=program, **given, **options)
+
+    def run(self, *args, **options):
+        """A one-shot run: whether it was proven, and its code and output without what differs each time."""
+        with self.started(*args, **options) as process:
             out, err = process.communicate(timeout=GUARD)
         errors = [line for line in err.decode().splitlines() if not line.startswith("import time:")]
         shown = [untimed(line) for line in (out or b"").decode().splitlines()]

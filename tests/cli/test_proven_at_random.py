@@ -15,7 +15,7 @@ from proven_worlds import RESOURCES, ProvenWorld
 
 from reactor.cli.running import run_proof
 
-ROUNDS = int(os.environ.get("PROVEN_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("PROVEN_ROUNDS", "2"))
 FILES = ("managed/a", "managed/copy", "managed/plain", "made/x", "made/log", "source", "site.yaml")
 DIRECTORIES = ("managed", "managed/inner", "made", "state", ".")
 

@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish
 from proven_worlds import RESOURCES, TEXT, ProvenWorld, tables_of
 
 from reactor.cli.running import proof, run_proof
@@ -30,14 +30,12 @@ def first(tmp_path_factory):
 
 def test_the_second_run_is_proven_and_shows_what_a_run_does(first):
     """Also in the journal, whatever the form of the output."""
-    for args in ((), ("--format", "json"), ("--diff", "--detailed-exitcodes")):
+    for args in ((), ("--format", "json", "--diff", "--detailed-exitcodes")):
         was_proven, shown = first.run(*args)
         assert was_proven, shown
         before = tables_of(first)
-        kept = first.proof.read_bytes()
         first.proof.unlink()
         was_proven, by_a_run = first.run(*args)
-        first.proof.write_bytes(kept)
         after = tables_of(first)
         assert not was_proven
         assert shown[0] == by_a_run[0] == 0
@@ -54,7 +52,7 @@ def test_a_terminal_shows_the_same_table(first):
     def on_terminal():
         main, terminal = pty.openpty()
         with open(main, "rb", buffering=0) as reader:
-            was_proven, _ = first.run(stdout=terminal, env={"TERM": "xterm"})
+            was_proven, _ = first.run(stdout=terminal)
             os.close(terminal)
             shown = b""
             try:
@@ -64,12 +62,9 @@ def test_a_terminal_shows_the_same_table(first):
                 pass
         return was_proven, proven_untimed(shown.decode())
 
-    first.run(env={"TERM": "xterm"})  # another environment is proven anew
-    kept = first.proof.read_bytes()
     proven, shown = on_terminal()
     first.proof.unlink()
     by_run, shown_by_run = on_terminal()
-    first.proof.write_bytes(kept)
     assert (proven, by_run) == (True, False)
     assert shown == shown_by_run
     assert "ok" in shown
@@ -81,7 +76,7 @@ def proven_untimed(text):
 
 @pytest.mark.parametrize("target", ["/dev/full", "pipe"])
 def test_an_output_that_is_lost_ends_as_that_of_a_run(first, target):
-    first.run()  # in this environment
+    first.run()  # one that has lost its output leaves no proof
     found = []
     for is_proven in (True, False):
         if not is_proven:
@@ -334,23 +329,9 @@ def test_while_another_run_is_active_a_run_says_so(world):
     assert world.proves()
 
 
-def test_another_environment_and_another_command_line_need_a_run(first):
-    first.proof.unlink(missing_ok=True)
-    assert not first.run()[0]
-    assert first.run()[0]
-    assert not first.run("--jobs", "2")[0]
-    assert first.run()[0]  # that one has changed nothing
-    assert not first.run(env={"COLOUR": "red"})[0]
-    assert first.run(env={"COLOUR": "red"})[0]
-    assert not first.run()[0]
-    assert first.run(env={"OLDPWD": "/", "INVOCATION_ID": "1"})[0]  # these only name a session
-
-
-def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(tmp_path):
-    world = ProvenWorld(tmp_path / "world")
+def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(first):
+    world = first
     world.run()
-    world.settle()
-    assert world.run()[0]
     (world.managed / "a").write_text("two")
     code = (
         "import os, reactor.cli.running.run_evidence as module\n"
@@ -368,9 +349,17 @@ def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(tmp_path)
 
 def test_two_at_once_are_each_proven_or_refused(first):
     first.run()
-    with spawned("--version"):
-        pass
-    words = ("run", "--converge-once", "--state-dir", first.state, first.manifest)
-    with spawned(*words) as one, spawned(*words) as other:
+    with first.started() as one, first.started() as other:
         codes = sorted(finish(each).code for each in (one, other))
     assert codes in ([0, 0], [0, 1])
+
+
+def test_another_environment_and_another_command_line_need_a_run(first):
+    first.run()
+    assert first.run()[0]
+    assert not first.run("--jobs", "2")[0]
+    assert first.run()[0]  # that one has changed nothing
+    assert not first.run(env={"COLOUR": "red"})[0]
+    assert first.run(env={"COLOUR": "red", "OLDPWD": "/", "INVOCATION_ID": "1"})[
+        0
+    ]  # these only name a session
