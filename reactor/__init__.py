@@ -6,6 +6,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``error_codes``: the meaning of each error code;
 - ``distributions``: entry points and versions of installed distributions, found without importlib.metadata;
 - ``late_imports``: lets trio be imported without OpenSSL, and pydantic without importlib.metadata;
+- ``own_process``: when this process began, what it runs, and who it is;
 - ``suggestions``: finds the known name that a misspelt one probably means;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
@@ -85,7 +86,14 @@ if TYPE_CHECKING:
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
-    from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
+    from reactor.resource.relations import (
+        Claim,
+        Contradiction,
+        Exclusion,
+        PathState,
+        Relations,
+        SandboxAccess,
+    )
     from reactor.resource.role import RemoteRole, RoleResource
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
@@ -131,7 +139,7 @@ _HOMES = {
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
-    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "Relations", "SandboxAccess"),
+    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "PathState", "Relations", "SandboxAccess"),
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.role": ("RemoteRole", "RoleResource"),
     "reactor.resource.threads": ("in_thread",),
@@ -180,6 +188,7 @@ __all__ = [
     "ManifestError",
     "Meta",
     "MountInfo",
+    "PathState",
     "PathWatch",
     "Place",
     "Plan",

@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "reactor.error_codes": set(),
     "reactor.distributions": set(),
     "reactor.late_imports": {"reactor.distributions"},
+    "reactor.own_process": set(),
     "reactor.suggestions": set(),
     "reactor.trust": set(),
     "reactor.resource": {"reactor.mountinfo", "reactor.distributions"},
@@ -74,7 +75,7 @@ MAY_IMPORT = {
     },
     "reactor.fleet": {
         "reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking", "reactor.source",
-        "reactor.clock",
+        "reactor.clock", "reactor.own_process",
     },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
@@ -84,7 +85,7 @@ MAY_IMPORT = {
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
         "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.secrets", "reactor.notify",
-        "reactor.source", "reactor.lsp", "reactor.mountinfo",
+        "reactor.source", "reactor.lsp", "reactor.mountinfo", "reactor.own_process",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},

@@ -5,6 +5,7 @@
 - ``options/``: options and arguments that several commands share, and the larger ones of single commands;
 - ``running/``: the parts of a run beside the engine: loading, state directory, signals, reloading;
 - ``asking``: lets an active run do the work of a one-shot run;
+- ``plain_run``: recognizes a one-shot run that may need none of this, because an active run or a proof answers it;
 - ``messages``, ``exitcodes``: errors, warnings and exit codes;
 - ``foreign_words``: commands and options of other programs, each with our equivalent;
 - ``output_files``: writes files to paths that the user gives; ``values``, ``yaml_text``: output of facts and data;
@@ -20,9 +21,10 @@ import os
 import resource
 import signal
 import sys
-from itertools import pairwise
 from types import FunctionType, TracebackType
 from typing import NoReturn
+
+import reactor.own_process  # noqa: F401 - it notes when this process began
 
 _ROOM = 1 << 14
 """Slots on Python's stack, of 8 bytes each."""
@@ -57,7 +59,7 @@ def _main() -> None:
 
 def _command() -> int:
     """Run the command of the command line; return its exit code."""
-    if (code := _answered_by_active_run(sys.argv[1:])) is not None:
+    if (code := _answered_without_a_run(sys.argv[1:])) is not None:
         return code
     from reactor.cli.group import reactor
 
@@ -68,18 +70,24 @@ def _command() -> int:
     return 0
 
 
-def _answered_by_active_run(words: list[str]) -> int | None:
-    """The exit code if an active run has done what these words ask for; None: do it here."""
+def _answered_without_a_run(words: list[str]) -> int | None:
+    """The exit code if an active run has done what these words ask for, or nothing is to be done; None: do it here."""
     if words[:1] != ["run"] or "--converge-once" not in words or "_REACTOR_COMPLETE" in os.environ:
         return None
-    from reactor.journal.state_directory import locate, may_have_run
+    from reactor.cli.plain_run import plain_run
+    from reactor.journal.state_directory import PROOF_FILE, locate, may_have_run
 
-    option = next((second for first, second in pairwise(words) if first == "--state-dir"), None)
-    if (location := locate(option)) is None or not may_have_run(location.path):
+    if (asked := plain_run(words[1:])) is None or (location := locate(asked.state_dir)) is None:
         return None
-    from reactor.cli.asking import answered
+    if may_have_run(location.path):
+        from reactor.cli.asking import answered
 
-    return answered(words[1:])
+        return answered(asked)
+    if not os.path.lexists(os.path.join(location.path, PROOF_FILE)):
+        return None
+    from reactor.cli.running.run_proof import report_proven
+
+    return report_proven(asked, location.path)
 
 
 def _use_utf8() -> None:

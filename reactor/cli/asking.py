@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from reactor.cli import exitcodes
 from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
+from reactor.cli.plain_run import PlainRun
 from reactor.errors import ReactorError
 from reactor.journal.state_directory import Location, locate, may_have_run, short_socket_path
 
@@ -161,29 +162,9 @@ def _width() -> int:
 # ---- the command line ----
 
 
-def answered(words: list[str]) -> int | None:
-    """The exit code if ``words`` are a plain ``run --converge-once`` which an active run has answered.
-
-    None for anything else: then the command is parsed as usual, and asks again in the same way.
-    """
-    parameters: dict[str, Any] = {}
-    manifests: list[str] = []
-    given = iter(words)
-    for word in given:
-        name, _, value = word.partition("=")
-        match name:
-            case "--converge-once" | "--diff" | "--detailed-exitcodes" if name == word:
-                parameters[name[2:].replace("-", "_")] = True
-            case "--format" | "--state-dir":
-                parameters[name[2:].replace("-", "_")] = value if value or name != word else next(given, "")
-            case _ if word.startswith("-"):
-                return None
-            case _:
-                manifests.append(word)
-    parameters["form"] = parameters.get("format", "text")
-    if not manifests or "converge_once" not in parameters or parameters["form"] not in ("text", "json"):
-        return None
-    answer = ask(locate(parameters.get("state_dir")), tuple(manifests), parameters)
+def answered(asked: PlainRun) -> int | None:
+    """The exit code if an active run has answered; None if it has not. Then the command line asks again, as any other."""
+    answer = ask(locate(asked.state_dir), asked.manifests, asked._asdict())
     return answer if isinstance(answer, int) else None
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import trio
 
-from reactor.console.journald import WARNING_PREFIX, Journald, JournaldSink, leads_to_journal
 from reactor.console.run_header import warning_record
-from reactor.console.style import Style, wants_colour
+from reactor.console.style import WARNING_PREFIX, Style, leads_to_journal, wants_colour
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
@@ -20,6 +19,7 @@ from reactor.resource.escaping import escaped
 from reactor.resource.redaction import redact
 
 if TYPE_CHECKING:
+    from reactor.console.journald import Journald
     from reactor.console.progress import ProgressBar
 
 Format = Literal["text", "json"]
@@ -112,6 +112,8 @@ class Display(RunText):
     """The display of the run of this process. `run` is a task beside the engine that writes the output."""
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
+        self.has_notified = False
+        """Whether there was any message about the program itself."""
         self._errors = Writer(STDERR)
         # A run that ends may wait for a paused reader; a run that repairs drift may not.
         lost_line = (_lost_record if form == "json" else _lost_line) if continuous else None
@@ -120,6 +122,8 @@ class Display(RunText):
         super().__init__(form, look, self._writer.write, self.notify, continuous=continuous)
         self._journald: Journald | None = None
         if self._text and leads_to_journal(sys.stdout.fileno()):
+            from reactor.console.journald import Journald, JournaldSink
+
             self._journald = Journald(self._writer.write)
             entries = JournaldSink(self._journald, continuous=continuous)
             self._text = entries.text
@@ -135,6 +139,7 @@ class Display(RunText):
 
     def notify(self, message: str) -> None:
         """Show a message about the program itself on stderr, if stderr is still open."""
+        self.has_notified = True
         erase = self._bar.erase if self._bar else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
         self._errors.write(f"{prefix}{escaped(redact(message))}\n")

@@ -31,8 +31,6 @@ from reactor.resource.redaction import redact
 from reactor.resource.watch import WatchState
 
 SOCKET = "/run/systemd/journal/socket"
-WARNING_PREFIX = "<4>"
-"""The priority of a warning, as a prefix of a line on a stream that goes to the journal."""
 
 LIMIT = 16 << 20
 """Characters that may wait for the journal. Beyond that, entries are counted and not kept: memory stays bounded."""
@@ -43,15 +41,6 @@ _LAST_WAIT = 5.0
 """Seconds that a journal which takes nothing may hold up the end of the process."""
 _TOO_LONG = (errno.EMSGSIZE, errno.ENOBUFS)
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-
-
-def leads_to_journal(descriptor: int) -> bool:
-    """Whether systemd has connected this descriptor to its journal. $JOURNAL_STREAM alone may be inherited."""
-    try:
-        found = os.fstat(descriptor)
-    except OSError:
-        return False
-    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
 class Journald:

@@ -39,3 +39,8 @@ def date_and_time(moment: float) -> str:
 def counted(count: int, noun: str) -> str:
     """A count with its noun: ``1 change``, ``2 changes``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def how_it_went(reason: str, changes: int, duration: float) -> str:
+    """How a run has ended, as the summary says it."""
+    return f"{reason}, {counted(changes, 'change')} in {seconds(duration)}"

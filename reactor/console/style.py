@@ -1,9 +1,9 @@
-"""Colours and widths of text."""
+"""Where text goes, and its colours and widths."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from reactor.resource.escaping import escaped
@@ -47,6 +47,19 @@ def is_coloured(environ: Mapping[str, str], *, is_terminal: bool) -> bool:
     return is_terminal and environ.get("TERM") != "dumb"
 
 
+WARNING_PREFIX = "<4>"
+"""The priority of a warning, as a prefix of a line on a stream that goes to the journal."""
+
+
+def leads_to_journal(descriptor: int) -> bool:
+    """Whether systemd has connected this descriptor to its journal. $JOURNAL_STREAM alone may be inherited."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
 class Style:
     """Wraps text in colour codes, or returns it unchanged where colours are off."""
 
@@ -67,3 +80,9 @@ class Style:
             return self("bold", shown)
         roles = {"+": "added", "-": "removed", "@": "hunk"}
         return self(roles[line[0]], shown) if line[:1] in roles else shown
+
+
+def result_line(results: Iterable[tuple[str, int]], how_it_went: str, style: Style) -> str:
+    """How many resources have which result, and how the run went, on one line for a pipe."""
+    counts = "  ".join(f"{style(word, word)} {count}" for word, count in results)
+    return f"{counts}  ({how_it_went})"

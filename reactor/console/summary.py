@@ -6,9 +6,9 @@ import io
 from collections import Counter
 from typing import Literal
 
-from reactor.console.number_format import counted, seconds
+from reactor.console.number_format import how_it_went
 from reactor.console.open_problems import OpenProblem, OpenProblems
-from reactor.console.style import Style
+from reactor.console.style import Style, result_line
 from reactor.engine.events import Ended, Result
 from reactor.resource.escaping import escaped
 
@@ -35,8 +35,7 @@ _COLOURS = {
 
 def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> str:
     """The summary for a pipe: results on one line, then one line for each problem."""
-    counts = "  ".join(f"{style(word, word)} {count}" for word, count in _results(ended))
-    lines = [f"{counts}  ({_how_it_went(ended)})"]
+    lines = [result_line(_results(ended), _how_it_went(ended), style)]
     lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _problems(open_problems)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -78,7 +77,7 @@ def _results(ended: Ended) -> list[tuple[str, int]]:
 
 
 def _how_it_went(ended: Ended) -> str:
-    return f"{ended.reason}, {counted(ended.changes, 'change')} in {seconds(ended.duration)}"
+    return how_it_went(ended.reason, ended.changes, ended.duration)
 
 
 def _problems(open_problems: OpenProblems, *, only_names: bool = False) -> list[tuple[str, str]]:

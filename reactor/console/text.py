@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 from reactor.console.number_format import counted, date_and_time, seconds
 from reactor.console.open_problems import OpenProblem, OpenProblems, what_differs
-from reactor.console.status_lines import cause_of_flapping
 from reactor.console.style import STATE_COLUMN, Style
 from reactor.engine.events import (
     AuditFound,
@@ -106,6 +105,8 @@ class TextSink:
                 yield self._line(event.ref, "resumed", "", role="ok")
             case Flapping():
                 times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
+                from reactor.console.status_lines import cause_of_flapping
+
                 why = cause_of_flapping(event.expressions)
                 yield self._line(event.ref, "warning", f"{why}: {times}; slowing down")
             case Reloaded():

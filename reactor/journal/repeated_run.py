@@ -41,6 +41,7 @@ def last_run(directory: str, ended: float) -> LastRun | None:
 
 
 _NEWEST_GENERATION = "SELECT id, time FROM generations ORDER BY id DESC LIMIT 1"
+_PENDING = "SELECT 1 FROM refreshes WHERE owed_since IS NOT NULL LIMIT 1"
 _OTHERS = "SELECT count(*) FROM events WHERE id > ? AND (event IS NOT 'ended' OR generation IS NOT ?)"
 
 
@@ -83,7 +84,12 @@ def _newest_after(connection: sqlite3.Connection, last: LastRun) -> int | None:
     (newest,) = execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
     (others,) = execute(_OTHERS, (last.event, last.generation)).fetchone()
     generation = execute(_NEWEST_GENERATION).fetchone()
-    if newest < last.event or others or generation != (last.generation, last.begun):
+    if (
+        newest < last.event
+        or others
+        or execute(_PENDING).fetchone()
+        or generation != (last.generation, last.begun)
+    ):
         return None
     return int(newest)
 

@@ -21,6 +21,7 @@ SYSTEM_DIRECTORY = "/var/lib/reactor"
 LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
 SOCKET_FILE = "control.sock"
+PROOF_FILE = "proof.json"
 ANOTHER = f"use another one with --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}

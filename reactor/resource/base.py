@@ -17,7 +17,15 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.property_types import Model, References
-from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
+from reactor.resource.relations import (
+    NO_RELATIONS,
+    Claim,
+    Contradiction,
+    Exclusion,
+    PathState,
+    Relations,
+    SandboxAccess,
+)
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
 
@@ -288,10 +296,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return NO_RELATIONS
 
     def claims(self) -> Iterable[Claim]:
-        """The claims of this resource on things that another resource may claim too.
-
-        Contradictory claims make the manifest invalid.
-        """
+        """The claims on things that another resource may claim too. Contradictory claims make the manifest invalid."""
         return ()
 
     def excludes(self) -> Iterable[Exclusion]:
@@ -313,6 +318,10 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """
         return ()
 
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The states of paths with which every check finds this as desired, unless a refresh is due. None if there are none."""
+        return None
+
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """What the service's sandbox must allow: a `SandboxAccess`, or an absolute path that this writes.
 
@@ -322,10 +331,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return (SandboxAccess.ANYTHING,)
 
     def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - other kinds know more
-        """Whether applying this may provide what a `ResourceError` names as ``missing``.
-
-        Only a dry run (noop) calls this.
-        """
+        """Whether applying this may provide what a `ResourceError` names as ``missing``. Only a dry run (noop) asks."""
         return True
 
     def secret_properties(self) -> Collection[str]:

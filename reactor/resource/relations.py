@@ -1,4 +1,4 @@
-"""The declarations of a resource about the host: its relations, its claims, and its access in a sandbox."""
+"""The declarations of a resource about the host: its relations, claims and states, and its access in a sandbox."""
 
 from __future__ import annotations
 
@@ -84,6 +84,24 @@ class PlacedClaim(NamedTuple):
     space: str
     key: str
     is_attributes_only: bool
+
+
+class PathState(NamedTuple):
+    """What is at ``path`` when a check finds a resource as desired.
+
+    ``type`` is ``file``, ``directory`` (whose setgid and sticky bits may be any), or empty if it only must be there.
+    ``digest`` is the SHA-256 in hex of the content, and ``size`` its length; ``source`` is a file with the same content.
+    Without any of them the content is not managed.
+    """
+
+    path: str
+    type: str = ""
+    mode: int = 0
+    uid: int = 0
+    gid: int = 0
+    size: int = 0
+    digest: str = ""
+    source: str = ""
 
 
 class Contradiction(NamedTuple):

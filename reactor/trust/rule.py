@@ -19,7 +19,6 @@ import time
 from collections.abc import Iterable
 
 from reactor.errors import ReactorError
-from reactor.trust.groups import has_access_list, is_private
 
 _MOST_SYMLINKS = 40
 """The limit of the kernel."""
@@ -201,6 +200,8 @@ class Trust:
             raise DistrustedError(path, "can be written by every user", f"chmod o-w {_quoted(path)}")
         if not found.st_mode & stat.S_IWGRP:
             return
+        from reactor.trust.groups import has_access_list, is_private  # noqa: PLC0415 - few inputs are of a group
+
         if not is_private(found.st_gid, self._users, self._groups):
             name = _group(found.st_gid)
             raise DistrustedError(

@@ -5,7 +5,7 @@
 
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from reactor import (
     Duration,
     Flag,
     InvalidPropertiesError,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -168,6 +169,14 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             if "/" in word:
                 yield os.path.normpath(Path(self.cwd, word))
         yield from (word for word in arguments if _is_path(word) and word != self.creates)
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The path in ``creates``; nothing with ``refreshonly``. Other guards are commands, which may find anything."""
+        if self.onlyif is not None or self.unless is not None:
+            return None
+        if self.creates is not None:
+            return (PathState(self.creates),)
+        return () if self.refreshonly else None
 
     async def observe(self) -> ExecState:
         """Check the guards in order, until one decides.

@@ -5,7 +5,7 @@
 
 import os.path
 import stat
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
@@ -16,6 +16,7 @@ from reactor import (
     ChangedPaths,
     Claim,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -250,6 +251,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return True
         path = f"{self.name}/"
         return self.ensure != "absent" and path.startswith(f"{missing}/")
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The file or directory, if there is nothing but content, owner, group and mode, with ids that can't change."""
+        from reactor.resources.file.lasting import lasting_state_of  # noqa: PLC0415 - once, at the end of a run
+
+        return lasting_state_of(self)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; the setgid bit; everything, if a command validates the content, or for ``trusted.`` attributes."""

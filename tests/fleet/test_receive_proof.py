@@ -13,7 +13,7 @@ import pytest
 from nats_servers import PATIENCE
 from processes_of_cli import wait_until
 
-from reactor.cli.running import receive_evidence, receive_proof
+from reactor.cli.running import proof, receive_evidence
 from reactor.cli.running.provable_manifest import NotProvableError, provable_paths
 from reactor.cli.running.receive_proof import report_proven
 from reactor.cli.running.receiving import receive_push
@@ -95,9 +95,10 @@ def host(tmp_path, capfd, monkeypatch):
     modules.mkdir()
     began = time.time_ns()  # as in a process that begins when the modules are there
     monkeypatch.setattr(receive_evidence, "BEGAN", began)
-    monkeypatch.setattr(receive_evidence, "sys", SimpleNamespace(path=[str(modules)]))
+    monkeypatch.setattr(proof, "BEGAN", began)
+    monkeypatch.setattr(proof, "sys", SimpleNamespace(path=[str(modules)]))
     # The name of the test is in the environment, and differs between its steps.
-    monkeypatch.setattr(receive_proof, "session_identity", lambda: os.environ.get("COLOUR", "").encode())
+    monkeypatch.setattr(proof, "session_identity", lambda: os.environ.get("COLOUR", "").encode())
     wait_until(lambda: time.time_ns() > began)
     return Host(tmp_path, capfd)
 
@@ -161,8 +162,8 @@ def write_event(host):
 
 
 def change_proof(host, **values):
-    path = host.fleet() / "proof.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    root = str(host.fleet())
+    proof.write_proof(root, json.dumps({**json.loads(proof.read_proof(root)), **values}))
 
 
 CHANGES = {

@@ -280,12 +280,13 @@ def test_after_a_switch_to_another_installation_a_session_does_its_work_itself(h
 FORGER = """
 import ctypes, os, signal, sys
 from reactor.cli import _leave_no_core
-from reactor.fleet.push import handover, session_identity
+from reactor import own_process
+from reactor.fleet.push import handover
 _leave_no_core()
 sys.path[0] = os.getcwd()
 assert ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-honest = session_identity.session_identity()
+honest = own_process.session_identity()
 found = honest.replace(b"NoNewPrivs:\\\\t1", b"NoNewPrivs:\\\\t0")
 assert found != honest
 handover.session_identity = lambda: found

@@ -11,7 +11,8 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.console.journald import Journald, JournaldSink, encoded, fields, leads_to_journal, priority
+from reactor.console.journald import Journald, JournaldSink, encoded, fields, priority
+from reactor.console.style import leads_to_journal
 from reactor.engine.events import (
     Blocked,
     Cause,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import with_hint
@@ -173,7 +174,7 @@ def run(
     asked = ConvergeCommand(
         manifests, inputs, only, exclude, jobs, options, form, location, bad_usage, RunSecrets(),
         network=network, registration=None if noop else registration, parameters=parameters,
-        differs=differs,
+        differs=differs, is_plain=may_ask and _is_plain(click.get_current_context()),
     )  # fmt: skip
     ended, interruption = asked.converge(endpoint, ui)
     cut_short = interruption.cut_short or (converge_once and interruption.left_work)
@@ -182,6 +183,16 @@ def run(
         if cut_short
         else exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
     )
+
+
+def _is_plain(context: click.Context) -> bool:
+    """Whether no options are given but those of a plain one-shot run, which a proof may answer."""
+    from reactor.cli.plain_run import PLAIN
+
+    given = (
+        name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    )
+    return PLAIN.issuperset(given)
 
 
 def _do_as_active_run(

@@ -76,7 +76,7 @@ class PageListener(NamedTuple):
 
 def _is_read_by_others(descriptor: int) -> bool:
     """Whether other users can read ``descriptor``: it is the systemd journal, or a file that they may read."""
-    from reactor.console.journald import leads_to_journal
+    from reactor.console.style import leads_to_journal
 
     found = os.fstat(descriptor)
     is_open = stat.S_ISREG(found.st_mode) and bool(found.st_mode & (stat.S_IRGRP | stat.S_IROTH))

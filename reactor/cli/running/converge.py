@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,11 +23,9 @@ from reactor.console.open_problems import name_some
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import REFRESHING
-from reactor.journal.state_directory import PAUSES_FILE, is_ours
+from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, is_ours
 from reactor.loading import load
 from reactor.secrets.reader import RunSecrets
-from reactor.service.notify import Notifier
-from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
@@ -46,15 +44,19 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs, KnownOutputs
     from reactor.manifest.notify_channels import Channel
     from reactor.notify.run_notifications import Notifications
+    from reactor.service.reporter import Reporter
 
     _Load = Callable[[], tuple[LoadedManifest, Selection | None]]
+
+_OF_SERVICE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+"""The variables that it sets, which commands must not get."""
 
 
 class ConvergeCommand(NamedTuple):
     """The arguments of ``reactor run``. The settings of the manifest change some of ``options``.
 
     With ``parameters``, those of the command line, a run that lasts answers one-shot runs. ``differs`` says why an active
-    run does not do the work of this one.
+    run does not do the work of this one. ``is_plain`` says that a proof of this run may do the work of the next one.
     """
 
     manifests: tuple[str, ...]
@@ -74,6 +76,7 @@ class ConvergeCommand(NamedTuple):
     on_shares: Callable[[Mapping[str, Any]], None] | None = None
     parameters: Mapping[str, Any] | None = None
     differs: str | None = None
+    is_plain: bool = False
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -82,8 +85,7 @@ class ConvergeCommand(NamedTuple):
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
             load_again = partial(self._load, self._loader(), known_outputs)
             program, selection = load_again()
-        notifier = Notifier.from_environment()
-        reporter = None if notifier is None else Reporter(notifier)
+        reporter = _reporter()
         generation = self._generation(program, selection)
         reloader = Reloader(self.manifests, generation, partial(self._reload, reporter, load_again), read_at)
         if self.on_shares is not None:
@@ -214,6 +216,9 @@ class ConvergeCommand(NamedTuple):
                 display.show(program.post_message, message_record(program.post_message))
         finally:
             display.flush()
+        if self.is_plain and self.location is not None:
+            is_clean = not (interruption.taken or display.has_notified)
+            _keep_proof(program, self.manifests, self.location.path, ended if is_clean else None)
         return ended, interruption
 
     def _network_service(
@@ -236,6 +241,34 @@ class ConvergeCommand(NamedTuple):
         if self.options.noop:
             return read_only_state(self.location, display.warn)
         return open_state(self.location, program.path, display.warn, self.bad_usage, self.differs)
+
+
+def _reporter() -> Reporter | None:
+    """The reporter to the service manager, if one has started this process."""
+    if not any(name in os.environ for name in _OF_SERVICE_MANAGER):
+        return None
+    from reactor.service.notify import Notifier
+    from reactor.service.reporter import Reporter
+
+    notifier = Notifier.from_environment()
+    return None if notifier is None else Reporter(notifier)
+
+
+def _keep_proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended: Ended | None) -> None:
+    """Keep a proof of a run that has ended well and has reported nothing else, so that the next one need not be imported."""
+    if ended is not None and not ended.left and exitcodes.is_all_well(ended):
+        from reactor.resource.base import Resource
+
+        kinds = {type(each) for each in program.graph.resources.values()}
+        if kinds and all(kind.lasting_state is not Resource.lasting_state for kind in kinds):
+            from reactor.cli.running.run_evidence import keep_proof
+
+            keep_proof(program, manifests, state, ended)
+            return
+    if os.path.lexists(os.path.join(state, PROOF_FILE)):
+        from reactor.cli.running.proof import remove_proof
+
+        remove_proof(state)
 
 
 def _keep_values(network: RunNetwork, display: Display) -> None:

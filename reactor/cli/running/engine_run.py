@@ -10,7 +10,6 @@ import trio
 
 from reactor.backup.store import Store
 from reactor.cli.running.companions import RunNotifications
-from reactor.cli.running.heap import share_heap, use_huge_pages
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
 from reactor.console.display import Display
@@ -23,7 +22,6 @@ from reactor.journal.records import lean
 from reactor.journal.state_directory import StateDirectory
 from reactor.resource.backup_store import backup_store
 from reactor.resource.redaction import redacted
-from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
     from reactor.cli.running.answering import RunAnswering
@@ -33,6 +31,7 @@ if TYPE_CHECKING:  # many runs use none of these
     from reactor.control.tcp_listener import MetricsPort
     from reactor.engine.slots import SlotGate
     from reactor.metrics.tally import Tally
+    from reactor.service.reporter import Reporter
     from reactor.ui.live_page import LivePage
 
 _TURN = 0.0001
@@ -77,6 +76,8 @@ def converge(
 ) -> tuple[Ended, Interruption]:
     """Run the engine until it ends, and show its events on ``display``."""
     if options.watch:
+        from reactor.cli.running.heap import share_heap
+
         share_heap()
         sys.setswitchinterval(_TURN)
     sinks = _Sinks(display, services, diffs=options.diff)
@@ -220,6 +221,8 @@ def _start_lasting(
 
 
 async def _use_huge_pages(engine: Engine) -> None:
+    from reactor.cli.running.heap import use_huge_pages
+
     await engine.settled.wait()
     await use_huge_pages()
 

@@ -6,28 +6,24 @@ The stamps are taken before the run, and show each change after that. So while t
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from reactor.cli.running.proof import are_local, code_of_process, session_digest
 from reactor.cli.running.provable_manifest import MOST, NotProvableError, provable_paths
-from reactor.cli.running.receive_proof import Proof, code_stamp, session_digest
+from reactor.cli.running.receive_proof import Proof
 from reactor.engine.events import Cause, Checked, Converged, Result, as_json
-from reactor.fleet.push.handover import BEGAN
-from reactor.fleet.push.loaded_files import are_current, loaded_files
 from reactor.hostfs import stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import is_still_last, last_run
 from reactor.mountinfo import read_mounts
+from reactor.own_process import BEGAN
 
 if TYPE_CHECKING:
     from reactor.engine.events import Ended
     from reactor.loading import LoadedManifest
-
-_LOCAL = frozenset(("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs"))
-"""File systems that only this kernel changes, so that its stamps show each change."""
 
 
 class Evidence(NamedTuple):
@@ -50,7 +46,9 @@ class Evidence(NamedTuple):
         try:
             managed = provable_paths(program, bundle, facts)
             directories = sorted({bundle, *map(os.path.dirname, managed)})
-            if not _are_local(directories) or not all(os.path.realpath(each) == each for each in directories):
+            if not are_local(directories, read_mounts()) or not all(
+                os.path.realpath(each) == each for each in directories
+            ):
                 return None
             paths = _stamps(chain(managed, directories, _below(bundle), _below(channel)), read_at)
         except (NotProvableError, OSError, ValueError):
@@ -72,7 +70,7 @@ class Evidence(NamedTuple):
         events = [report["ready"], *self._events(), as_json(ended), report["pushed"]]
         now, last = time.time(), last_run(state, ended.time)
         with suppress(OSError):
-            code = _code(self.fact_files)
+            code = code_of_process(self.fact_files)
             if last and code:
                 proof = Proof(
                     bundle, session_digest(), now, manifest, code, self.paths, self.directories, last, events
@@ -117,37 +115,3 @@ def _stamps(paths: Iterable[str], read_at: int) -> dict[str, list[int]]:
     if not all(stamp_is_reliable(each, read_at) for each in found.values()):
         raise ValueError("a file has just changed")
     return {path: [*stamp_of(each)] for path, each in found.items()}
-
-
-def _are_local(directories: list[str]) -> bool:
-    """Whether only this host can change them. Raises OSError."""
-    types = {mount.point: mount.fstype for mount in read_mounts()}
-    return all(_type_at(each, types) in _LOCAL for each in directories)
-
-
-def _type_at(directory: str, types: dict[str, str]) -> str:
-    """The type of the file system that ``directory`` is on. ``types`` has those of the mount points."""
-    while directory not in types and directory != "/":
-        directory = os.path.dirname(directory)
-    return types.get(directory, "")
-
-
-def _code(fact_files: list[str]) -> dict[str, list[int] | None] | None:
-    """The stamps of all code that this process has loaded, of where it finds code and plugins, and of ``fact_files``.
-
-    None if any has changed since this process began. Raises OSError.
-    """
-    loaded = loaded_files()
-    if not are_current(loaded):
-        return None
-    places = [*fact_files, *filter(None, sys.path)]
-    for directory in filter(os.path.isdir, sys.path):
-        places += (
-            os.path.join(directory, name, "entry_points.txt")
-            for name in os.listdir(directory)
-            if name.endswith((".dist-info", ".egg-info"))
-        )
-    found = {path: code_stamp(path) for path in places}
-    if any(stamp is not None and stamp[-1] >= BEGAN for stamp in found.values()):
-        return None
-    return {path: [*stamp] for path, stamp in loaded.items()} | found

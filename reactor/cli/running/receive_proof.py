@@ -7,26 +7,30 @@ reported: a run would find the same. In all other cases it imports a run.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import stat
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from reactor.cli.running.proof import (
+    CodeStamps,
+    is_recent,
+    is_same_code,
+    read_proof,
+    session_digest,
+    write_proof,
+)
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.channel import Channel
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.push.errors import RequestFormError
-from reactor.fleet.push.loaded_files import file_stamp
 from reactor.fleet.push.request import Request
-from reactor.fleet.push.session_identity import session_identity
 from reactor.hostfs.stat_stamp import stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
-from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, StateDirectory
 from reactor.trust.inputs import require_own_directory
 
 if TYPE_CHECKING:
@@ -34,11 +38,6 @@ if TYPE_CHECKING:
 
 CHANNEL = "push"
 """The channel of the bundles of pushes."""
-LONGEST = 24 * 3600.0
-"""Seconds for which a proof is good: a full run also does the housekeeping of the state directory."""
-_NAME = "proof.json"
-_LARGEST = 16 << 20
-_BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Proof(NamedTuple):
@@ -52,7 +51,7 @@ class Proof(NamedTuple):
     session: str
     made: float
     manifest: str
-    code: dict[str, list[int] | None]
+    code: CodeStamps
     paths: dict[str, list[int]]
     directories: list[str]
     last: LastRun
@@ -62,48 +61,22 @@ class Proof(NamedTuple):
     def read(cls, root: str) -> Self:
         """Read that in ``root``, the directory of the bundles. Raises OSError, ValueError and TypeError."""
         require_own_directory(root)
-        path = os.path.join(root, _NAME)
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-                raise ValueError("the proof is not ours")
-            proof = cls(**json.loads(file.read(_LARGEST)))
+        proof = cls(**json.loads(read_proof(root)))
         return proof._replace(last=LastRun(*proof.last))
 
     def write(self, root: str) -> None:
-        """Write it, for this boot only: it need not be on the disk. Raises OSError."""
-        path = os.path.join(root, _NAME)
-        new = f"{path}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(new)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(new, flags, 0o600), "w", encoding="utf-8") as file:
-            json.dump(self._asdict(), file)
-        os.rename(new, path)
+        """Write it into the same directory. Raises OSError."""
+        write_proof(root, json.dumps(self._asdict()))
 
     def holds(self) -> bool:
         """Whether nothing has changed. Raises OSError if something is gone."""
         return (
-            0 <= time.time() - self.made < LONGEST
+            is_recent(self.made)
             and self.session == session_digest()
-            and all(code_stamp(path) == stamp for path, stamp in self.code.items())
+            and is_same_code(self.code)
             and all(os.path.realpath(path) == path for path in self.directories)
             and all([*stamp_of(os.lstat(path))] == stamp for path, stamp in self.paths.items())
         )
-
-
-def session_digest() -> str:
-    """Stand for this boot of the host, and for the identity of this session, which may have secrets. Raises OSError."""
-    with open(_BOOT, "rb") as file:
-        return hashlib.sha256(file.read() + session_identity()).hexdigest()
-
-
-def code_stamp(path: str) -> list[int] | None:
-    """The stamp of a file or directory of code; None if there is none. Raises OSError."""
-    try:
-        return [*file_stamp(path)]
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def report_proven(state: str, stream: BufferedReader) -> bool:
@@ -114,7 +87,7 @@ def report_proven(state: str, stream: BufferedReader) -> bool:
     began = time.monotonic()
     try:
         request = _coming_request(stream)
-        if request is None or not os.path.exists(os.path.join(state, "fleet", _NAME)):
+        if request is None or not os.path.exists(os.path.join(state, "fleet", PROOF_FILE)):
             return False
         with _locked(state) as (store, directory):
             proof = Proof.read(store.root)

@@ -13,8 +13,7 @@
 - ``session``: pushes to one host: sends the bundle, and reads the events;
 - ``bootstrap``: reactor as one file, for a host that has only Python;
 - ``standby``: on a host, the process that has imported a run and does the work of the next pushes; ``handover``: how a session
-  hands its work to it; ``session_identity``: which sessions are alike enough for that;
-  ``loaded_files``: the files of the modules and libraries of a process;
+  hands its work to it;
 - ``outcome``: the outcome of one host; ``pusher``: pushes to all hosts, wave by wave;
 - ``report``: the output for people: lines, and the table at the end; ``live``: the table on a terminal.
 """

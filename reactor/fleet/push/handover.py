@@ -17,19 +17,16 @@ import os
 import signal
 import socket
 import struct
-import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from reactor.fleet.push.session_identity import session_identity
+from reactor.own_process import session_identity
 from reactor.trust.inputs import require_own_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BEGAN = time.time_ns() - 100_000_000
-"""When this process began to import, in nanoseconds: 0.1 s for the start of Python, and for clocks of file systems, which are late."""
 GO = b"go"
 LONGEST = 64 * 1024
 """The most bytes of a message."""

@@ -20,9 +20,8 @@ from contextlib import suppress
 from importlib import import_module
 
 from reactor.fleet.push.handover import ANSWER, GO, LONGEST, peer, socket_address
-from reactor.fleet.push.loaded_files import FileStamp, are_current, loaded_files
-from reactor.fleet.push.session_identity import rights_of, session_identity
 from reactor.fleet.push.ssh import STAYS
+from reactor.own_process import FileStamp, are_current, loaded_files, rights_of, session_identity
 
 _LOOKS = 1.0
 """Seconds after which the process looks whether its socket is still there."""

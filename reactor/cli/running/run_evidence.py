@@ -1,0 +1,196 @@
+"""Writes what `run_proof` needs, after a one-shot run that has left everything as desired.
+
+Nothing in a manifest that can be proven depends on facts, data, time or commands: it has no expressions, and each of its
+resources names the states of paths on which alone it depends that it is as desired.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
+from reactor.cli.running.run_proof import (
+    NO_TIMES,
+    RunProof,
+    digest_at,
+    identity_of,
+    is_plain_process,
+)
+from reactor.engine.events import Cause, Checked, Converged, Ended, Result, as_json
+from reactor.hostfs import stamp_is_reliable, stamp_of
+from reactor.journal.repeated_run import last_run
+from reactor.mountinfo import read_mounts
+from reactor.own_process import IMPORTED
+from reactor.resource.redaction import knows_secrets
+
+if TYPE_CHECKING:
+    from reactor.loading import LoadedManifest
+    from reactor.resource.base import Resource
+    from reactor.resource.relations import PathState
+
+MOST = 20_000
+"""The most resources: 100,000 would take as much memory as the run itself."""
+_LARGEST = 64 << 20
+"""The most bytes that the next run may have to read."""
+_FOR_MORE = (
+    "reactor.language.expression.expression",
+    "reactor.language.expression.template",
+    "reactor.language.templates",
+    "reactor.secrets.store",
+)
+"""Modules that are imported when the first expression, template or secret of a manifest is read."""
+_OF_THE_ENGINE = frozenset(("control", "health_checks", "register_when_stable", "slot", "meta"))
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class NotProvableError(Exception):
+    """The run depended on more than a proof can say."""
+
+
+def keep_proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended: Ended) -> None:
+    """Write a proof of the run of ``program`` into the state directory, or remove that of an earlier run.
+
+    ``ended`` is how the run has ended, with every resource as desired.
+    """
+    try:
+        write_proof(state, _proof(program, manifests, state, ended).text())
+    except (NotProvableError, OSError, ValueError):
+        remove_proof(state)
+
+
+def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended: Ended) -> RunProof:
+    states = provable_states(program, manifests)
+    done = ended.counts[Result.OK] + ended.counts[Result.CHANGED]
+    if done != len(program.graph.resources) or ended.outdated:
+        raise NotProvableError
+    sources = [each.source for each in states if each.source]
+    inputs = [*map(os.path.abspath, manifests), *sources]
+    stamps = {path: _input_stamp(path) for path in inputs}
+    unread = [_with_content(each) for each in states if each.type == "file"]
+    directories = [each for each in states if each.type == "directory"]
+    existing = [each.path for each in states if not each.type]
+    if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
+        raise NotProvableError
+    parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
+    ways = _ways((*parents, *map(os.path.dirname, (*inputs, *existing))), inputs)
+    code, last = code_of_process(), last_run(state, ended.time)
+    if code is None or last is None:
+        raise NotProvableError
+    return RunProof(
+        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps,
+        unread, directories, existing, program.graph.refs, last, [*_events(program, ended)],
+    )  # fmt: skip
+
+
+def provable_states(program: LoadedManifest, manifests: Sequence[str]) -> list[PathState]:
+    """The states of paths on which alone it depends that all resources are as desired. Raises NotProvableError."""
+    _require_plain(program, manifests)
+    resources = program.graph.resources.values()
+    _require_own_states({type(each) for each in resources})
+    return [state for each in resources for state in _states_of(each)]
+
+
+def _require_plain(program: LoadedManifest, manifests: Sequence[str]) -> None:
+    """Require that nothing but the text of the manifests decides what is desired."""
+    inputs, graph = program.inputs, program.graph
+    others = (
+        program.data, program.warnings, program.pre_message, program.post_message, program.channels, program.shares,
+        inputs.fact_paths, inputs.site, inputs.data,
+    )  # fmt: skip
+    is_plain = (
+        is_plain_process() and not knows_secrets() and not any(name in sys.modules for name in _FOR_MORE)
+    )
+    read = {*program.files}.difference(inputs.files)
+    if (
+        any(others)
+        or not is_plain
+        or len(graph.resources) > MOST
+        or read != {*map(os.path.abspath, manifests)}
+    ):
+        raise NotProvableError
+
+
+def _require_own_states(kinds: Iterable[type[Resource[Any]]]) -> None:
+    """Require that what a kind says of its state is from the class that looks at the host: another one may look further."""
+    for kind in kinds:
+        looking = next(each for each in kind.__mro__ if "observe" in vars(each) or "plan" in vars(each))
+        if "lasting_state" not in vars(looking):
+            raise NotProvableError
+
+
+def _states_of(resource: Resource[Any]) -> Sequence[PathState]:
+    """The states on which alone it depends that the resource is as desired. Raises NotProvableError."""
+    declared = resource.declared
+    is_plain = (
+        declared.deferred is None
+        and not declared.members
+        and not declared.secrets
+        and not declared.form.is_ccm
+    )
+    if not is_plain or not _OF_THE_ENGINE.isdisjoint(resource.model_fields_set):
+        raise NotProvableError
+    states = resource.lasting_state()
+    if states is None:
+        raise NotProvableError
+    return states
+
+
+def _with_content(state: PathState) -> PathState:
+    """The state with the content of its source, if it has one."""
+    if not state.source:
+        return state
+    descriptor = os.open(state.source, _READ)
+    try:
+        return state._replace(size=os.fstat(descriptor).st_size, digest=digest_at(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _input_stamp(path: str) -> Sequence[int]:
+    """The stamp of a file that the run has read, if it has not changed since it was read. Raises NotProvableError and OSError."""
+    found = os.lstat(path)
+    is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not found.st_mode & stat.S_IWGRP
+    if not is_plain or not stamp_is_reliable(found, IMPORTED):
+        raise NotProvableError
+    return stamp_of(found)
+
+
+def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequence[int]]:
+    """The identity of each of the directories, and of those above. Raises NotProvableError and OSError.
+
+    Who else can write to a directory of inputs may depend on the members of its group.
+    """
+    found = {path: os.lstat(path) for path in _with_those_above(directories)}
+    of_inputs = {*_with_those_above(map(os.path.dirname, inputs))}
+    for path, each in found.items():
+        is_grouped = each.st_mode & stat.S_IWGRP and not each.st_mode & stat.S_ISVTX
+        if not stat.S_ISDIR(each.st_mode) or (is_grouped and path in of_inputs):
+            raise NotProvableError
+    by_device = {each.st_dev: path for path, each in found.items()}
+    if not are_local(by_device.values(), read_mounts()):
+        raise NotProvableError
+    return {path: identity_of(each) for path, each in found.items()}
+
+
+def _with_those_above(directories: Iterable[str]) -> Iterator[str]:
+    known: set[str] = set()
+    for each in directories:
+        directory = each
+        while directory not in known:
+            known.add(directory)
+            yield directory
+            directory = os.path.dirname(directory)
+
+
+def _events(program: LoadedManifest, ended: Ended) -> Iterator[dict[str, Any]]:
+    """What the next run reports; the first event stands for the checks of all resources."""
+    count = len(program.graph.resources)
+    yield as_json(Checked(0, "#", Result.OK, Cause.INITIAL, 0))
+    yield as_json(Converged(0, count, 0))
+    counts: dict[str, int] = {result: count if result is Result.OK else 0 for result in Result}
+    yield as_json(Ended(0, counts, 0, 0, ended.reason))
