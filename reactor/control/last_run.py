@@ -29,7 +29,7 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
         raise _unknown(query.match, every_name, history)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
-    last, changed = history.last_of_each(), history.last_of_each(result=Result.CHANGED)
+    last, changed = history.last_of_each()
     records = {
         names: _record(history, names, active, _Events(last.get(ref), changed.get(ref), before))
         for ref, names in called.items()

@@ -29,7 +29,10 @@ _IN_BLOCK = (
     f"{_COLUMNS} WHERE id >> {_BITS} = :block AND id BETWEEN :first AND :last AND ref = :ref AND {{condition}}"
     " ORDER BY id DESC LIMIT :most"
 )
-_OF_EACH_REF = f"{_COLUMNS} WHERE id IN (SELECT max(id) FROM events WHERE ref IS NOT NULL AND {{condition}} GROUP BY ref)"  # noqa: S608 - constants
+_OF_EACH = (
+    f"{_COLUMNS} WHERE id IN (SELECT max(id) FROM events WHERE ref IS NOT NULL AND result IS NOT NULL"  # noqa: S608 - constants
+    " GROUP BY ref, result) ORDER BY id"
+)
 
 Query = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
 """Returns the rows that a query finds with these values."""
@@ -69,8 +72,6 @@ def newest_of(
     return found
 
 
-def newest_of_each_ref(
-    query: Query, condition: str, values: Mapping[str, Any] | None = None
-) -> list[tuple[Any, ...]]:
-    """The newest event of each ref for which the SQL ``condition`` on ``values`` holds. Reads the whole index."""
-    return query(_OF_EACH_REF.format(condition=condition), values or {})
+def newest_of_each(query: Query) -> list[tuple[Any, ...]]:
+    """The newest event of each ref with each of its results, the oldest first. Reads the whole index."""
+    return query(_OF_EACH, {})

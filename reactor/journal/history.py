@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
-from reactor.journal.event_search import newest_of, newest_of_each_ref
+from reactor.journal.event_search import newest_of, newest_of_each
 from reactor.journal.row_validation import validated
 from reactor.journal.schema import (
     FILE_NAME,
@@ -153,10 +153,11 @@ class History:
         found = newest_of(self._query, ref, _HAS_RESULT, {"result": result}, before=before)
         return next(map(_entry, found), None)
 
-    def last_of_each(self, *, result: str | None = None) -> dict[str, Entry]:
-        """The last check or block of every ref that has one; if given, with this ``result``."""
-        found = newest_of_each_ref(self._query, _HAS_RESULT, {"result": result})
-        return {entry.ref: entry for entry in map(_entry, found) if entry.ref is not None}
+    def last_of_each(self) -> tuple[dict[str, Entry], dict[str, Entry]]:
+        """The last check or block of every ref that has one, and the last change of every ref that has one."""
+        entries = [_entry(found) for found in newest_of_each(self._query)]
+        changes = (entry for entry in entries if entry.result == "changed")
+        return {str(entry.ref): entry for entry in entries}, {str(entry.ref): entry for entry in changes}
 
     def diffs(self, entry: Entry) -> list[str]:
         """The unified diffs of a check; empty if there are none in the journal."""

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from reactor.journal.event_search import _COLUMNS, BLOCK, newest_of, newest_of_each_ref
+from reactor.journal.event_search import _COLUMNS, BLOCK, newest_of, newest_of_each
 from reactor.journal.history import Filter
 from reactor.journal.schema import FILE_NAME
 from tests.journal.journal_worlds import blocked, changed, failed, history_of, journal_in, ok
@@ -68,12 +68,14 @@ def test_newest_events_of_a_ref(connection, ref, condition):
         assert found == sorted(wanted, reverse=True)[:most]
 
 
-def test_newest_event_of_each_ref(connection):
-    found = newest_of_each_ref(query_of(connection), "result = :result", {"result": "failed"})
-    one_by_one = [
-        newest_of(query_of(connection), ref, "result = 'failed'")[0] for ref in ("file#/often", "file#/rare")
+def test_newest_events_of_each_ref_and_result(connection):
+    query = query_of(connection)
+    wanted = [
+        newest_of(query, ref, f"result = '{result}'")[0]
+        for ref in ("file#/often", "file#/rare")
+        for result in ("changed", "failed")
     ]
-    assert sorted(found) == sorted(one_by_one)
+    assert newest_of_each(query) == sorted(wanted)
 
 
 def test_a_search_reads_no_events_of_others(connection):
@@ -111,9 +113,11 @@ def test_a_journal_of_an_earlier_version_is_read_and_then_gets_the_index(tmp_pat
     with history_of(tmp_path) as history:
         assert history.last("file#/a").result == "changed"
         assert history.last("file#/a", result="failed").id == 1
-        assert {ref: entry.result for ref, entry in history.last_of_each().items()} == {
+        last, changes = history.last_of_each()
+        assert {ref: entry.result for ref, entry in last.items()} == {
             "file#/a": "changed", "file#/b": "blocked", "file#/c": "failed",
         }  # fmt: skip
+        assert [*changes] == ["file#/a"]
     with journal_in(tmp_path) as journal:
         journal.record(ok("file#/a"))  # is not kept: the last event of it was no failure
         journal.record(ok("file#/b"))
