@@ -68,7 +68,7 @@ class Generation(NamedTuple):
 
 async def _read(work: Callable[[], _Result]) -> _Result:
     """Call ``work``, which only reads, in a thread. It may wait for a URL, so the end of the run abandons it."""
-    return await in_thread(work, abandon_on_cancel=True)
+    return await in_thread(work, abandon_on_cancel=True, gives_way=True)
 
 
 class Reloader:
