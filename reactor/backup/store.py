@@ -15,7 +15,6 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2b, sha256
 
 import trio
 
@@ -23,6 +22,7 @@ from reactor.backup import undo_contents
 from reactor.backup.entry import Name, Version, decode, key_of
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, names_in, prune, size_of
 from reactor.clock import is_settled
+from reactor.resource.hashes import blake2b, sha256_of_short
 from reactor.resource.redaction import holds_secret_from_outside
 from reactor.resource.threads import in_thread
 
@@ -113,7 +113,7 @@ class Store:
         """The path of a file with the content of ``version``. Raises OSError if it is missing or damaged."""
         path = f"{self._objects}/{version.name.digest}"
         with open(path, "rb") as content:
-            if sha256(content.read()).hexdigest() != version.name.digest:
+            if _sha256(content.read()) != version.name.digest:
                 raise OSError(errno.EIO, "the backup is damaged", path)
         return path
 
@@ -135,7 +135,7 @@ class Store:
 
     def _keep(self, path: str, ref: str, fd: int, found: os.stat_result, lock: int) -> None:
         data = _read(fd, found.st_size)
-        digest = sha256(data).hexdigest()
+        digest = _sha256(data)
         attributes = (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
         newest = blake2b(f"{digest} {attributes}".encode(), digest_size=16).digest()
         if self._newest.get(path) == newest:  # alternating content is kept once
@@ -183,6 +183,14 @@ class Store:
             yield
         finally:
             os.close(fd)
+
+
+def _sha256(data: bytes) -> str:
+    if len(data) <= _INLINE_LIMIT:
+        return sha256_of_short(data)
+    import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def _read(fd: int, size: int) -> bytes:

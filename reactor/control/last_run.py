@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.control.names import UnknownNameError, unknown_name
 from reactor.control.pause_file import Pause, PauseFile, effective
@@ -29,7 +29,11 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
         raise _unknown(query.match, every_name, history)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
-    records = {names: _record(history, names, active, before) for names in called.values()}
+    last, changed = history.last_of_each()
+    records = {
+        names: _record(history, names, active, _Events(last.get(ref), changed.get(ref), before))
+        for ref, names in called.items()
+    }
     shown = [
         record
         for names, record in records.items()
@@ -55,14 +59,22 @@ def _is_ok(record: dict[str, Any]) -> bool:
     return record["state"] in _OK_RESULTS and record["paused"] is None
 
 
-def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
+class _Events(NamedTuple):
+    """The last event of a resource and its last change. ``former`` is the id of the end of the run before the last one."""
+
+    last: Entry | None
+    changed: Entry | None
+    former: int
+
+
+def _record(history: History, names: tuple[str, ...], pauses: list[Pause], events: _Events) -> dict[str, Any]:
     """The status of one resource; ``names`` are its ref and its alias, if it has one.
 
-    ``former`` is the id of the end of the run before the last one. The journal has no event for a check that found
-    nothing to do, so a resource whose last event is a change before ``former`` is ok.
+    The journal has no event for a check that found nothing to do, so a resource whose last event is a change before
+    the last run is ok.
     """
     ref = names[0]
-    last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
+    last, changed, former = events
     pause = effective(pauses, names, time.time())
     record = last.record if last is not None else {}
     return {

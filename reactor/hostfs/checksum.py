@@ -6,7 +6,6 @@ cancelled reader stops before the end of the file, and a caller that knows the g
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 
@@ -39,6 +38,8 @@ def digest_of(
     None for a file of more than ``most`` bytes; no more than that is read or copied. Raises OSError, and
     trio.Cancelled when the caller of its thread is cancelled.
     """
+    import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
+
     digest = hashlib.new(algorithm)
     offset = 0
     while data := os.pread(fd, _PIECE, offset):

@@ -8,10 +8,10 @@ and as digests, since a value may be secret.
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import Final
 
 from reactor.hostfs.records import read_record, write_record
+from reactor.resource.hashes import blake2b
 
 _FOLDER: Final = "normal-forms"
 _TOKEN: Final = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)([kKmMgGtT]?)")

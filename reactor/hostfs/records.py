@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any
 
 from reactor.atomic_write import replace_file
 from reactor.resource.backup_store import state_directory
+from reactor.resource.hashes import blake2b
 
 _FOLDER = "records"
 _MODE = 0o600

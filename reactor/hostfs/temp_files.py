@@ -16,13 +16,13 @@ import stat
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from itertools import islice
 from random import getrandbits
 
 import trio
 
 from reactor.hostfs.safe_open import open_path
+from reactor.resource.hashes import blake2b
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 

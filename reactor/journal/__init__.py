@@ -3,6 +3,7 @@
 - ``state_directory``: the directory and its lock;
 - ``schema``: the tables, and functions that open the database;
 - ``store``: the connection that writes;
+- ``event_search``: finds events of one resource, by an index;
 - ``retention``: how long events are kept, and their deletion;
 - ``refresh_log``: the pending refreshes, in memory;
 - ``digest``: digests of the desired state, to distinguish an edit of the manifest from drift;

@@ -5,13 +5,13 @@ A digest is a number of 128 bits: as a text, which the file has, it would take t
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 
 from pydantic_core import PydanticSerializationError
 
 from reactor.resource.base import Resource
+from reactor.resource.hashes import blake2b
 
 _ABOUT_THE_RUN = {
     "meta", "require", "subscribe", "after", "alias", "health_checks", "register_when_stable",
@@ -99,4 +99,4 @@ def _stamp(path: str) -> bytes:
 
 
 def _digest(text: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(text, digest_size=_BITS // 8).digest(), "big")
+    return int.from_bytes(blake2b(text, digest_size=_BITS // 8).digest(), "big")

@@ -9,11 +9,12 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
+from reactor.journal.event_search import newest_of, newest_of_each
 from reactor.journal.row_validation import validated
 from reactor.journal.schema import (
     FILE_NAME,
@@ -33,24 +34,11 @@ WHERE id > :after AND time BETWEEN :since AND :until AND (:ref IS NULL OR ref = 
      OR ref IN (SELECT ref FROM aliases WHERE name = :ref OR name GLOB :ref))
 AND (NOT :failed OR result IN ('failed', 'blocked')) ORDER BY id LIMIT 500
 """
-_LAST = """
-SELECT id, time, event, ref, result, generation, record FROM events
-WHERE ref = :ref AND result IS NOT NULL AND (:result IS NULL OR result = :result)
-AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT 1
-"""
-_LAST_NOTE = """
-SELECT id, time, event, ref, result, generation, record FROM events
-WHERE ref = :ref AND event = 'noted' ORDER BY id DESC LIMIT 1
-"""
-_LAST_WAIT = """
-SELECT id, time, event, ref, result, generation, record FROM events
-WHERE ref = :ref AND event = 'slotwaited' AND id > :after
-AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.event = 'ended' AND later.id > events.id)
-ORDER BY id DESC LIMIT 1
-"""
+_HAS_RESULT = "result IS NOT NULL AND (:result IS NULL OR result = :result)"
+_WAITS = "event = 'slotwaited' AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.event = 'ended' AND later.id > events.id)"
 _LATEST = """
 SELECT id, time, event, ref, result, generation, record FROM events
-WHERE (:ref IS NULL OR ref = :ref) AND time < :before ORDER BY id DESC LIMIT :most
+WHERE time < :before ORDER BY id DESC LIMIT :most
 """
 _LAST_ENDS = """
 SELECT id, time, event, ref, result, generation, record FROM events
@@ -60,17 +48,7 @@ _REFRESHES = """
 SELECT source, subscriber, owed_since, paid FROM refreshes
 WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscriber = :subscriber)
 """
-_MEMBERS = """
-SELECT ref FROM (
-    SELECT ref FROM members UNION
-    SELECT ref FROM originals WHERE kind IS NOT NULL AND EXISTS (
-        SELECT 1 FROM events WHERE ref = originals.ref AND generation = (SELECT max(id) FROM generations)
-    )
-)
-"""
-"""The end of a query that begins with `KNOWN`: SQLite applies set operators from left to right."""
-
-
+_REVERSIBLE = "SELECT ref FROM originals WHERE kind IS NOT NULL"
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
 
 
@@ -172,8 +150,14 @@ class History:
 
     def last(self, ref: str, *, result: str | None = None, before: int | None = None) -> Entry | None:
         """The last check or block of ``ref``; if given, with this ``result``, or with an id below ``before``."""
-        found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
+        found = newest_of(self._query, ref, _HAS_RESULT, {"result": result}, before=before)
         return next(map(_entry, found), None)
+
+    def last_of_each(self) -> tuple[dict[str, Entry], dict[str, Entry]]:
+        """The last check or block of every ref that has one, and the last change of every ref that has one."""
+        entries = [_entry(found) for found in newest_of_each(self._query)]
+        changes = (entry for entry in entries if entry.result == "changed")
+        return {str(entry.ref): entry for entry in entries}, {str(entry.ref): entry for entry in changes}
 
     def diffs(self, entry: Entry) -> list[str]:
         """The unified diffs of a check; empty if there are none in the journal."""
@@ -187,15 +171,19 @@ class History:
 
     def last_note(self, ref: str) -> Entry | None:
         """The last note of ``ref``."""
-        return next(map(_entry, self._query(_LAST_NOTE, {"ref": ref})), None)
+        return next(map(_entry, newest_of(self._query, ref, "event = 'noted'")), None)
 
     def last_wait(self, ref: str, *, after: int) -> Entry | None:
         """The last time that ``ref`` began to wait for a slot, in the last run and with an id above ``after``."""
-        return next(map(_entry, self._query(_LAST_WAIT, {"ref": ref, "after": after})), None)
+        return next(map(_entry, newest_of(self._query, ref, _WAITS, after=after)), None)
 
     def latest(self, most: int, *, ref: str | None = None, before: float = math.inf) -> list[Entry]:
         """The last ``most`` entries, optionally of ``ref`` or from before ``before``, oldest first."""
-        found = self._query(_LATEST, {"most": most, "ref": ref, "before": before})
+        values = {"most": most, "before": before}
+        if ref is None:
+            found = self._query(_LATEST, values)
+        else:
+            found = newest_of(self._query, ref, "time < :before", values, most=most)
         return [_entry(row) for row in found][::-1]
 
     def last_ends(self) -> list[Entry]:
@@ -234,11 +222,23 @@ class History:
 
     def present(self) -> list[str]:
         """The known refs of the newest manifest, and the refs of removed resources that are not undone yet."""
-        return [ref for (ref,) in self._query(f"{KNOWN} INTERSECT {_MEMBERS}")]
+        members = {ref for (ref,) in self._query("SELECT ref FROM members")}
+        removed = {ref for (ref,) in self._query(_REVERSIBLE)} - members
+        return sorted({*self.refs()} & (members | {*filter(self._is_in_newest, removed)}))
 
     def has_left(self, ref: str) -> bool:
         """Whether ``ref`` is known, but not in the newest manifest."""
-        return (ref,) in self._query(f"{KNOWN} EXCEPT {_MEMBERS}")
+        if not (self.applied_since(ref) is not None or newest_of(self._query, ref)):
+            return False
+        if self._query("SELECT 1 FROM members WHERE ref = :ref LIMIT 1", {"ref": ref}):
+            return False
+        return (ref,) not in self._query(_REVERSIBLE) or not self._is_in_newest(ref)
+
+    def _is_in_newest(self, ref: str) -> bool:
+        """Whether ``ref`` has events of the newest generation. The numbers of generations only grow."""
+        ((newest,),) = self._query("SELECT max(id) FROM generations")
+        found = newest_of(self._query, ref, "generation IS NOT NULL")
+        return any(_entry(row).generation == newest for row in found)
 
     def aliases(self) -> dict[str, str]:
         """Alias -> ref, for the newest manifest."""
@@ -248,7 +248,7 @@ class History:
         """Close the file."""
         self._connection.close()
 
-    def _query(self, query: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    def _query(self, query: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(query, values or {}).fetchall()
         except sqlite3.Error as error:

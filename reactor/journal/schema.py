@@ -11,6 +11,8 @@ from contextlib import closing, suppress
 from itertools import chain
 from typing import Any
 
+from reactor.journal.event_search import create_index
+
 FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
 """The application id that marks an SQLite file as a journal: "reac"."""
@@ -61,7 +63,6 @@ CREATE TABLE events (
     generation INTEGER,
     record TEXT NOT NULL
 );
-CREATE INDEX events_of_ref ON events (ref, id, result) WHERE ref IS NOT NULL;
 CREATE INDEX troubles ON events (ref) WHERE result IN ('failed', 'blocked');
 CREATE TABLE refreshes (
     source TEXT NOT NULL,
@@ -198,6 +199,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     if not has_table(connection, "refreshes"):
         raise UnusableError("its tables are missing, as when its write-ahead log is lost")
+    create_index(connection)
     connection.execute(_ALIASES)
     connection.execute(DIFFS)
     connection.execute(DIFF_SIZE)

@@ -30,6 +30,12 @@ from reactor.journal.write_buffer import Batch, Generation
 _BROKEN = ".broken-"
 _ASKED_AT_ONCE = 500
 
+_LAST_RESULTS = """
+SELECT ref, result, max(id) FROM events
+WHERE result IS NOT NULL AND ref IN (SELECT ref FROM events WHERE result IN ('failed', 'blocked')) GROUP BY ref
+"""
+"""The last result of each ref that failed at least once: SQLite takes the other columns from the row of the maximum."""
+
 
 _THE_FILE = {
     sqlite3.SQLITE_ERROR,  # a table is missing
@@ -75,9 +81,7 @@ class Store:
         execute = self._connection.execute
         pending = execute(PENDING).fetchall()
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
-        # Only refs that failed at least once are read: the file may have the resources of many old manifests.
-        once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
-        failing = {ref for (ref,) in once if is_failing(self._last_result(ref))}
+        failing = {ref for ref, result, _ in execute(_LAST_RESULTS) if is_failing(result)}
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
@@ -98,11 +102,6 @@ class Store:
             rows = self._connection.execute(query, chunk)
             found.update(rows.fetchall())
         return found
-
-    def _last_result(self, ref: str) -> str | None:
-        query = "SELECT result FROM events WHERE ref = ? AND result IS NOT NULL ORDER BY id DESC LIMIT 1"
-        (result,) = self._connection.execute(query, (ref,)).fetchone()
-        return str(result)
 
     def write(self, batch: Batch, *, durable: bool) -> None:
         """Write the batch in one transaction. ``durable``: it and everything before it is on disk when this returns."""

@@ -19,7 +19,7 @@ INTERVAL = 0.2
 PLENTY = 2000
 """With this number of waiting events, the journal writes at once, without waiting for the rest of `INTERVAL`.
 
-A row of an event changes a page of the index of refs, so what is written together costs less.
+What is written together changes each page of the file once.
 """
 
 RETRY_INTERVAL = 5.0
@@ -124,7 +124,7 @@ class JournalWriter:
     async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | OSError | None:
         attempt = partial(self._attempt, batch, durable=durable)
         try:
-            return await in_thread(attempt, limiter=self._thread)
+            return await in_thread(attempt, limiter=self._thread, gives_way=True)
         except OSError as error:  # no thread can be started
             return error
 

@@ -6,8 +6,9 @@ import sys
 import threading
 
 import pytest
+import trio
 
-from reactor.cli.running.priority import preferred
+from reactor.cli.running.priority import preferred, taking_turns
 
 SHOWN = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))"
 USUAL = "0 0"
@@ -73,3 +74,40 @@ with preferred():
     {SHOWN.partition("; ")[2]}
 """
     assert shown(command) == USUAL
+
+
+class Intervals(trio.abc.Instrument):
+    """How long others may have the lock of the interpreter, in microseconds: when the loop has slept, and in its tasks."""
+
+    def __init__(self):
+        self.woken, self.working = [], []
+
+    def after_io_wait(self, timeout):
+        self.woken.append(round(sys.getswitchinterval() * 1e6))
+
+    async def watch(self):
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        self.working.append(round(sys.getswitchinterval() * 1e6))
+
+
+def test_the_loop_is_patient_only_while_it_works():
+    before, intervals = sys.getswitchinterval(), Intervals()
+
+    async def load():
+        trio.lowlevel.add_instrument(intervals)
+        for _ in range(3):
+            with taking_turns():
+                await intervals.watch()
+            assert intervals.woken[-1] == 20
+        await intervals.watch()
+
+    sys.setswitchinterval(0.000123)
+    try:
+        usual = round(sys.getswitchinterval() * 1e6)
+        trio.run(load)
+        after = round(sys.getswitchinterval() * 1e6)
+    finally:
+        sys.setswitchinterval(before)
+    assert usual == intervals.working[0] == after == intervals.woken[-1]
+    assert {*intervals.working} == {usual}

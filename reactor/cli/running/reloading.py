@@ -68,7 +68,7 @@ class Generation(NamedTuple):
 
 async def _read(work: Callable[[], _Result]) -> _Result:
     """Call ``work``, which only reads, in a thread. It may wait for a URL, so the end of the run abandons it."""
-    return await in_thread(work, abandon_on_cancel=True)
+    return await in_thread(work, abandon_on_cancel=True, gives_way=True)
 
 
 class Reloader:
@@ -249,10 +249,10 @@ class Reloader:
 
     async def _renew(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
         """Load the manifest, and put it into force if it is valid and the run goes on. Return why it is not valid."""
-        from reactor.cli.running.priority import preferred
+        from reactor.cli.running.priority import preferred, taking_turns
 
         # The collector would look at all that is loaded, which the engine exempts at the end.
-        with gc_paused(), preferred():
+        with gc_paused(), preferred(), taking_turns():
             return await self._renew_now(cause, then)
 
     async def _renew_now(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
