@@ -4,6 +4,7 @@
 - trio uses subprocess only to start processes, and a run of files starts none.
 - trio uses ctypes.util to find the library of threads, for which that imports five modules and starts ldconfig.
 - pydantic uses importlib.metadata to find its plugins. That takes 15 ms; `reactor.distributions` finds the same.
+- pydantic uses secrets, which imports OpenSSL, only to compare the values of its secret types.
 
 Each is imported when one of its names is first used.
 """
@@ -46,6 +47,7 @@ _LATE: dict[str, dict[str, dict[str, Any]]] = {
         "subprocess": {},
         "ctypes.util": {"find_library": _find_library},
     },
+    "pydantic.types": {"secrets": {}},
     "pydantic.plugin._loader": {"importlib.metadata": _METADATA},
 }
 """Which modules are late for whom, each with the names that need no import."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from reactor.resource.hashes import blake2b
 
 
 class Relations(NamedTuple):
@@ -90,7 +92,7 @@ class PathState(NamedTuple):
     """What is at ``path`` when a check finds a resource as desired.
 
     ``type`` is ``file``, ``directory`` (whose setgid and sticky bits may be any), or empty if it only must be there.
-    ``digest`` is the SHA-256 in hex of the content, and ``size`` its length; ``source`` is a file with the same content.
+    ``digest`` is the BLAKE2b in hex of the content, and ``size`` its length; ``source`` is a file with the same content.
     Without any of them the content is not managed.
     """
 
@@ -102,6 +104,10 @@ class PathState(NamedTuple):
     size: int = 0
     digest: str = ""
     source: str = ""
+
+    def holding(self, content: bytes) -> Self:
+        """The state of a file with this content."""
+        return self._replace(size=len(content), digest=blake2b(content).hexdigest())
 
 
 class Contradiction(NamedTuple):

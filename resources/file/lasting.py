@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from reactor import PathState
@@ -40,11 +39,11 @@ def lasting_state_of(file: File) -> Sequence[PathState] | None:
     ensure, content = file.ensure, file.content
     if (attributes := _attributes(ensure, file.owner, file.group, file.mode)) is None:
         return None
+    state = PathState(file.name, _TYPES[ensure], *attributes)
     if content is not None:
-        data = content.encode()
-        return (PathState(file.name, _TYPES[ensure], *attributes, len(data), sha256(data).hexdigest()),)
+        return (state.holding(content.encode()),)
     source = file.source or ""
-    return None if is_url(source) else (PathState(file.name, _TYPES[ensure], *attributes, source=source),)
+    return None if is_url(source) else (state._replace(source=source),)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ same, and need not be imported: most of the time of a small run is imports.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from reactor.journal.state_directory import PROOF_FILE
 from reactor.own_process import BEGAN, file_stamp, loaded_files, session_identity, were_imported
+from reactor.resource.hashes import blake2b
 
 if TYPE_CHECKING:
     from reactor.mountinfo import MountInfo
@@ -39,7 +39,7 @@ def read_proof(directory: str) -> bytes:
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             raise ValueError("the proof is not ours")
         digest, _, content = file.read(_LARGEST).partition(b"\n")
-    if hashlib.sha256(content).hexdigest().encode() != digest:
+    if blake2b(content).hexdigest().encode() != digest:
         raise ValueError("the proof is damaged")
     return content
 
@@ -53,7 +53,7 @@ def write_proof(directory: str, text: str) -> None:
         os.unlink(new)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(new, flags, 0o600), "wb") as file:
-        file.write(b"%s\n%s" % (hashlib.sha256(content).hexdigest().encode(), content))
+        file.write(b"%s\n%s" % (blake2b(content).hexdigest().encode(), content))
     os.rename(new, path)
 
 
@@ -71,7 +71,7 @@ def is_recent(made: float) -> bool:
 def session_digest() -> str:
     """Stand for this boot of the host, and for the identity of this session, which may have secrets. Raises OSError."""
     with open(_BOOT, "rb") as file:
-        return hashlib.sha256(file.read() + session_identity()).hexdigest()
+        return blake2b(file.read() + session_identity()).hexdigest()
 
 
 def code_stamp(path: str) -> list[int] | None:

@@ -18,7 +18,6 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from reactor.cli.running.proof import (
@@ -35,6 +34,7 @@ from reactor.errors import ReactorError
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
 from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.resource.hashes import blake2b
 from reactor.resource.relations import PathState
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _read_stamp(each: PathState, device: int) -> Stamp | None:
 
 
 def digest_at(descriptor: int) -> str:
-    """The SHA-256 in hex of the file that is open at ``descriptor``. Raises OSError."""
-    whole = sha256()
+    """The BLAKE2b in hex of the file that is open at ``descriptor``. Raises OSError."""
+    whole = blake2b()
     while data := os.read(descriptor, _CHUNK):
         whole.update(data)
     return whole.hexdigest()
