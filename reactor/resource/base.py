@@ -17,20 +17,14 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.property_types import Model, References
-from reactor.resource.relations import (
-    NO_RELATIONS,
-    Claim,
-    Contradiction,
-    Exclusion,
-    PathState,
-    Relations,
-    SandboxAccess,
-)
+from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from reactor.resource.relations import PathState
 
     State = TypeVar("State", default=Any)
 
@@ -318,7 +312,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """
         return ()
 
-    def lasting_state(self) -> Sequence[PathState] | None:
+    def lasting_state(self) -> "Sequence[PathState] | None":
         """The states of paths with which every check finds this as desired, unless a refresh is due. None if there are none."""
         return None
 

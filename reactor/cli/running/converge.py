@@ -17,12 +17,17 @@ from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.companions import RunNotifications
 from reactor.cli.running.engine_run import RunServices, converge
 from reactor.cli.running.reloading import Generation, Reloader
-from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
+from reactor.cli.running.state import (
+    State,
+    no_state,
+    open_state,
+    read_only_state,
+    refuse_own_state,
+    warn_of_lost_refreshes,
+)
 from reactor.console.display import Display
-from reactor.console.open_problems import name_some
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
-from reactor.graph.graph import REFRESHING
 from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, is_ours
 from reactor.loading import load
 from reactor.secrets.reader import RunSecrets
@@ -192,7 +197,7 @@ class ConvergeCommand(NamedTuple):
                 _show_header(generation, program.pre_message, display)
                 options = options._replace(pending_refreshes=state.pending_refreshes, recorded=state.recorded)
                 if not state.complete:
-                    _warn_of_lost_refreshes(graph, display)
+                    warn_of_lost_refreshes(graph, display.warn)
                 services = services._replace(
                     network=self._network_service(generation, state, display),
                     directory=state.directory,
@@ -319,17 +324,6 @@ def _show_header(generation: Generation, message: str | None, display: Display) 
         display.show(message, message_record(message))
     if generation.left_out:
         display.show(*generation.left_out)
-
-
-def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
-    """Warn that pending refreshes of earlier runs are lost with the journal. Name the resources that may need one."""
-    subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
-    affected = sorted(ref for ref in subscribers if not graph.resources[ref].declared.members)
-    if affected:
-        display.warn(
-            f"a pending refresh of {name_some(affected)} may be lost with the journal: "
-            "check whether they run with their current configuration"
-        )
 
 
 def _notifications(

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for
+from reactor.console.open_problems import name_some
+from reactor.graph.graph import REFRESHING, Graph
 from reactor.hostfs.downloads import remove_old_downloads
 from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
@@ -158,6 +160,17 @@ def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
         if f"{path}/".startswith(ours) or any(each.startswith(f"{path.rstrip('/')}/") for each in ours):
             return True
     return False
+
+
+def warn_of_lost_refreshes(graph: Graph, warn: Warn) -> None:
+    """Warn that pending refreshes of earlier runs are lost with the journal. Name the resources that may need one."""
+    subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
+    affected = sorted(ref for ref in subscribers if not graph.resources[ref].declared.members)
+    if affected:
+        warn(
+            f"a pending refresh of {name_some(affected)} may be lost with the journal: "
+            "check whether they run with their current configuration"
+        )
 
 
 def _locked(
