@@ -13,7 +13,6 @@ from typing import NamedTuple, Self
 
 _MOST = 100
 """The most edited items: a whole load of more takes little longer."""
-_BEGIN_OF_EXPRESSION = ("{{", "${")
 
 
 class Edit(NamedTuple):
@@ -43,9 +42,9 @@ class ItemLines(NamedTuple):
     def of(cls, text: str, offsets: Sequence[int]) -> Self | None:
         """The lines in ``text`` of the items whose names are at these ``offsets``, in order.
 
-        None if they are not the items of one such list. There must be no anchors and merged maps in ``text``.
+        None if they are not the items of one such list.
         """
-        if not offsets or _has_expressions(text):
+        if not offsets:
             return None
         begin = text.rfind("\n", 0, offsets[0]) + 1
         indent = offsets[0] - begin - len("- ")
@@ -70,8 +69,6 @@ class ItemLines(NamedTuple):
 
         An edited item may have other lines, as many as before, and its name must be compared.
         """
-        if _has_expressions(text):
-            return None
         starts, end = _starts(text, self.begin, self.indent)
         if len(starts) != len(self.hashes) or starts[0] != self.begin:
             return None
@@ -84,10 +81,6 @@ class ItemLines(NamedTuple):
         ends = [*starts[1:], end]
         parts = [text[starts[index] : ends[index]] for index in edited]
         return Edit(edited, "".join((text[: self.begin], *parts, text[end:])), now)
-
-
-def _has_expressions(text: str) -> bool:
-    return any(begin in text for begin in _BEGIN_OF_EXPRESSION)
 
 
 def _starts(text: str, begin: int, indent: int) -> tuple[list[int], int]:

@@ -1,7 +1,10 @@
 """After an edit of a long manifest, only the edited items are read. The result is that of a whole load."""
 
+import os
 import random
+import sys
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 
 from reactor.cli.running import incremental_load
 from reactor.cli.running.incremental_load import IncrementalLoader
+from reactor.language import expression
 from reactor.loading import LoadedManifest, load
 from reactor.manifest.inputs import NO_INPUTS
 from reactor.resource.base import Resource
@@ -32,6 +36,9 @@ class Loads:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(incremental_load, "FEWEST", 1)
+        for module in ("expression", "template"):  # nothing has parsed an expression yet
+            monkeypatch.delitem(sys.modules, f"reactor.language.expression.{module}", raising=False)
+        expression._short_template.cache_clear()
         self.path = directory / "m.yaml"
         self.refused: set[str] = set()
         self.read: list[int | str] = []
@@ -134,6 +141,7 @@ def test_what_a_refused_version_had_stays_refused(loads: Loads):
         ("/srv/x3:", "/srv/x03:"),
         ("/srv/x3:", " /srv/x3:"),
         ("content: text 3", "content: '{{ 1 + 1 }}'"),
+        ("content: text 3", r'content: "\x7b{ 1 + 1 }}"'),
         ("content: text 3", "content: [no text]"),
         ("content: text 3", "content: 'never closed"),
         ("content: text 3", "{content: text 3}"),
@@ -147,6 +155,7 @@ def test_what_a_refused_version_had_stays_refused(loads: Loads):
         "a name",
         "a column",
         "an expression",
+        "an expression in escapes",
         "a list",
         "a quote",
         "a map",
@@ -219,3 +228,12 @@ def edited(text: str, chosen: random.Random) -> str:
         case _:
             lines[at] = lines[at].replace("text", f"text {chosen.randrange(100)}")
     return "".join(lines)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path):
+    os.mkfifo(path := tmp_path / "pipe")
+    with ThreadPoolExecutor() as threads:
+        writer = threads.submit(path.write_bytes, b"resources: \xff\n")
+        with pytest.raises(ManifestError, match="not UTF-8"):
+            IncrementalLoader((str(path),), lambda _: None).load(NO_INPUTS)
+        writer.result(10)

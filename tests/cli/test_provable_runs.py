@@ -1,9 +1,17 @@
 """Which manifests a proof may do the work of: those that depend on nothing but a few paths."""
 
+import os
+import shutil
 import subprocess
 import sys
 
+import click
+import pytest
 from proven_worlds import OWN
+
+from reactor.cli.asking import inputs_of
+from reactor.cli.options.inputs import manifests_argument
+from reactor.cli.plain_run import plain_run
 
 PLAIN = f'file: [D/x: {{ensure: present, content: one, mode: "0644", {OWN}}}]'
 CAN_PROVE = {
@@ -31,6 +39,7 @@ CAN_NOT_PROVE = {
     "what a shell would do": "exec: [touch D/x > D/y: {creates: D/x}]",
     "another kind": f"{PLAIN}}}, {{cron: [x: {{user: root, command: 'true', minute: 1}}]",
 }
+MANIFEST_COMMAND = click.command(manifests_argument(lambda manifests: None))
 JUDGE = """
 import os, sys
 from reactor.cli.running.run_evidence import NotProvableError, provable_states
@@ -68,3 +77,47 @@ def test_which_manifests_can_be_proven(tmp_path):
     words = [sys.executable, "-P", "-c", JUDGE, *map(str, paths)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60)
     assert dict(zip(expected, map(int, done.stdout.split()), strict=True)) == expected, done.stderr
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """A directory with a symlink that leads into another one; both have a manifest of that name beside."""
+    for name in ("here", "there/inner"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("here", "there"):
+        (tmp_path / name / "site.yaml").write_text(f"resources: [{{exec: [touch {name}: {{creates: /}}]}}]\n")
+    (tmp_path / "here/link").symlink_to("../there/inner")
+    (tmp_path / "here/directory").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+def test_a_name_that_leads_elsewhere_than_its_text_is_not_plain(beside):
+    assert plain_run(["--converge-once", "link/../site.yaml"]) is None
+    for name in ("directory/../site.yaml", "../here/site.yaml", "link/../none.yaml"):
+        assert plain_run(["--converge-once", name]) is not None
+
+
+def test_every_command_takes_it_for_the_file_that_is_read(beside):
+    with MANIFEST_COMMAND.make_context("any", ["link/../site.yaml"]) as context:
+        assert context.params["manifests"] == (str(beside / "there/site.yaml"),)
+    assert inputs_of(("link/../site.yaml",), {})["MANIFEST"] == [str(beside / "there/site.yaml")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_manifest_that_is_mounted_from_another_file_system_is_never_proven(tmp_path):
+    script = f"""
+    mkdir {tmp_path}/other && mount -t tmpfs none {tmp_path}/other && cd {tmp_path}
+    echo 'resources: [{{exec: [touch x: {{creates: /}}]}}]' | tee site.yaml > other/site.yaml
+    [ -z "$MOUNTED" ] || mount --bind other/site.yaml site.yaml
+    sleep 0.1
+    {sys.executable} -P -m reactor run --converge-once --state-dir state site.yaml && ls state
+    """
+    for mounted, is_proven in (("", True), ("yes", False)):
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-euc", script],
+            env={"PATH": os.environ["PATH"], "MOUNTED": mounted}, capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert ("proof.json" in done.stdout) is is_proven
+        shutil.rmtree(tmp_path / "state")
+        (tmp_path / "other").rmdir()

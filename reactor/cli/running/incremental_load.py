@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from reactor.graph.graph import Graph
-from reactor.loading import LoadedManifest, is_elsewhere, load
-from reactor.manifest.directories import is_directory
+from reactor.language.expression import were_parsed
+from reactor.loading import LoadedManifest, load
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.item_lines import ItemLines
 from reactor.manifest.manifest import read_manifests
@@ -47,8 +47,8 @@ class IncrementalLoader:
         return loaded
 
     def _source(self) -> Source | None:
-        """The text of the manifest; None if it is not a single file, or can't be read."""
-        if len(self._names) != 1 or is_elsewhere(self._names[0]) or is_directory(self._names[0]):
+        """The text of the manifest; None if it is not a single file that can be read again."""
+        if len(self._names) != 1 or not os.path.isfile(self._names[0]):
             return None
         found = read_source(self._names[0])
         return found if isinstance(found, Source) else None
@@ -79,7 +79,7 @@ def _lines_of(source: Source, loaded: LoadedManifest) -> ItemLines | None:
     more = (
         graph.left_out, loaded.data, loaded.warnings, loaded.channels, loaded.shares, loaded.inputs.fact_paths
     )  # fmt: skip
-    if len(graph.resources) < FEWEST or any(more) or not loaded.is_separable:
+    if len(graph.resources) < FEWEST or any(more) or not loaded.is_separable or were_parsed():
         return None
     if [*loaded.files] != [os.path.abspath(source.file), *loaded.inputs.files]:
         return None
@@ -96,7 +96,8 @@ def _read(file: str, text: str, inputs: Inputs) -> list[Resource] | None:
     unsaved = {os.path.abspath(file): text}
     manifest, problems = read_manifests([file], inputs=inputs._replace(unsaved=unsaved))
     unusual = (problems, manifest.placeholders, manifest.broken, manifest.unread, manifest.warnings)
-    return manifest.resources if manifest.parts[0].is_separable and not any(unusual) else None
+    is_alone = manifest.parts[0].is_separable and not were_parsed()
+    return manifest.resources if is_alone and not any(unusual) else None
 
 
 def _differs_alone(old: Resource, new: Resource, graph: Graph) -> bool:

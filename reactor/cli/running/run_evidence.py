@@ -24,6 +24,7 @@ from reactor.cli.running.run_proof import (
 from reactor.engine.events import Cause, Checked, Converged, Ended, Result, as_json
 from reactor.hostfs import stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import last_run
+from reactor.language.expression import were_parsed
 from reactor.mountinfo import read_mounts
 from reactor.own_process import IMPORTED
 from reactor.resource.redaction import knows_secrets
@@ -38,12 +39,10 @@ MOST = 20_000
 _LARGEST = 64 << 20
 """The most bytes that the next run may have to read."""
 _FOR_MORE = (
-    "reactor.language.expression.expression",
-    "reactor.language.expression.template",
     "reactor.language.templates",
     "reactor.secrets.store",
 )
-"""Modules that are imported when the first expression, template or secret of a manifest is read."""
+"""Modules that are imported when the first template or secret of a manifest is read."""
 _OF_THE_ENGINE = frozenset(("control", "health_checks", "register_when_stable", "slot", "meta"))
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -103,7 +102,9 @@ def _require_plain(program: LoadedManifest, manifests: Sequence[str]) -> None:
         inputs.fact_paths, inputs.site, inputs.data,
     )  # fmt: skip
     is_plain = (
-        is_plain_process() and not knows_secrets() and not any(name in sys.modules for name in _FOR_MORE)
+        is_plain_process()
+        and not (knows_secrets() or were_parsed())
+        and not any(name in sys.modules for name in _FOR_MORE)
     )
     read = {*program.files}.difference(inputs.files)
     if (
@@ -155,6 +156,7 @@ def _input_stamp(path: str) -> Sequence[int]:
     """The stamp of a file that the run has read, if it has not changed since it was read. Raises NotProvableError and OSError."""
     found = os.lstat(path)
     is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not found.st_mode & stat.S_IWGRP
+    is_plain &= found.st_dev == os.lstat(os.path.dirname(path)).st_dev  # else it is mounted from elsewhere
     if not is_plain or not stamp_is_reliable(found, IMPORTED):
         raise NotProvableError
     return stamp_of(found)

@@ -21,6 +21,7 @@ Nothing here reads an attribute of a value. Values are read by subscript only, s
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from reactor.language.expression.expression import Expression
     from reactor.language.expression.template import Template
 
-__all__ = ["parse_expression", "parse_template"]
+__all__ = ["parse_expression", "parse_template", "were_parsed"]
 
 
 def parse_template(text: str) -> Template | None:
@@ -36,6 +37,11 @@ def parse_template(text: str) -> Template | None:
     if "{{" not in text and "${" not in text:
         return None
     return _short_template(text) if len(text) <= _SHORT else _template(text)
+
+
+def were_parsed() -> bool:
+    """Whether this process has ever parsed an expression: what does that is imported with the first one."""
+    return any(f"{__name__}.{module}" in sys.modules for module in ("expression", "template"))
 
 
 def _template(text: str) -> Template | None:
