@@ -7,7 +7,9 @@ import signal
 from contextlib import contextmanager
 
 from files_of_cli import put
-from processes_of_cli import environment, finish, spawned, up_to, with_constant
+from processes_of_cli import environment, finish, spawned, up_to, wait_until, with_constant
+
+from reactor.journal.state_directory import SOCKET_FILE
 
 _TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
 
@@ -44,6 +46,7 @@ class AskedWorld:
         words = ("run", "--format", "json", *args, self.manifest)
         with spawned(*words, program=program, env=self.environment(**variables)) as process:
             events = up_to(process, until)
+            wait_until((self.state / SOCKET_FILE).exists)  # a run may converge before it can be asked
             process.before = events
             yield process
 
