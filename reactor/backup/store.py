@@ -18,11 +18,10 @@ from contextlib import contextmanager, suppress
 
 import trio
 
-from reactor.backup import undo_contents
 from reactor.backup.entry import Name, Version, decode, key_of
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, names_in, prune, size_of
 from reactor.clock import is_settled
-from reactor.resource.hashes import blake2b, sha256_of_short
+from reactor.resource.hashes import blake2b, sha256
 from reactor.resource.redaction import holds_secret_from_outside
 from reactor.resource.threads import in_thread
 
@@ -78,11 +77,16 @@ class Store:
 
         Returns the path of the copy, which is on disk. Raises OSError.
         """
+        from reactor.backup import undo_contents  # noqa: PLC0415 - few resources are undone
+
         return await in_thread(undo_contents.keep_for_undo, self._held, ref, fd, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
         """Delete the contents that are kept for resources other than ``refs``."""
-        undo_contents.free_all_but(self._held, refs)
+        if os.path.isdir(self._held):
+            from reactor.backup import undo_contents  # noqa: PLC0415 - few resources are undone
+
+            undo_contents.free_all_but(self._held, refs)
 
     async def maintain(self) -> None:
         """Prune at an interval, until cancelled."""
@@ -187,7 +191,7 @@ class Store:
 
 def _sha256(data: bytes) -> str:
     if len(data) <= _INLINE_LIMIT:
-        return sha256_of_short(data)
+        return str(sha256(data).hexdigest())
     import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
 
     return hashlib.sha256(data).hexdigest()

@@ -21,7 +21,6 @@ from reactor.hostfs.errors import ErrorContext
 from reactor.hostfs.fsync import change_on_disk
 from reactor.hostfs.safe_open import Parent, make_directories
 from reactor.hostfs.temp_files import is_stale_temporary
-from reactor.hostfs.tree import remove_tree
 
 
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -56,6 +55,8 @@ async def _remove(path: str, *, recursive: bool) -> None:
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
+            from reactor.hostfs.tree import remove_tree  # noqa: PLC0415 - few directories are removed
+
             await at_length(remove_tree, path, directory, base)
         else:
             await changing(partial(os.rmdir, base, dir_fd=directory))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-__all__ = ["blake2b", "sha256_of_short"]
+__all__ = ["blake2b", "sha256"]
 
 try:
     from _blake2 import blake2b
@@ -25,9 +25,4 @@ def _module_with_sha256() -> Any:
     return import_module("hashlib")
 
 
-_sha256 = _module_with_sha256().sha256
-
-
-def sha256_of_short(data: bytes) -> str:
-    """The SHA-256 of ``data``, in hex."""
-    return str(_sha256(data).hexdigest())
+sha256 = _module_with_sha256().sha256

@@ -30,7 +30,6 @@ from reactor import (
 from reactor.hostfs import (
     FileType,
     accounts_of,
-    checksum_of,
     keep_for_undo,
     names_of,
 )
@@ -225,6 +224,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The path, and the SHA-256 of the content or the target of the link."""
         if self.ensure == "link":
             return {"path": self.name, "target": self.target}
+        from reactor.hostfs import checksum_of  # noqa: PLC0415 - only to show a file
+
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import with_hint
@@ -189,10 +188,10 @@ def _is_plain(context: click.Context) -> bool:
     """Whether no options are given but those of a plain one-shot run, which a proof may answer."""
     from reactor.cli.plain_run import PLAIN
 
-    given = (
-        name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return PLAIN.issuperset(
+        name for name, source in sources.items() if not source or source.name != "DEFAULT"
     )
-    return PLAIN.issuperset(given)
 
 
 def _do_as_active_run(
