@@ -293,7 +293,7 @@ async def test_an_output_that_can_not_be_reported_fails_its_giver_alone(site, tm
     def unreadable(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("reactor.resources.file.kind.checksum_of", unreadable)
+    monkeypatch.setattr("reactor.hostfs.checksum_of", unreadable)
     graph = site("""
 resources:
   - file:
