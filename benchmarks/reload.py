@@ -2,8 +2,8 @@
 
 One of 1,000 files gets other content in the manifest while a command of 3 s runs: until the file has it. 10,000 files
 and a hangup: until the reload is through. One of 10,000 gets other content: for how long putting the new version into
-force holds the event loop, in one piece, journal included. Foreign writes while 10,000 files are reloaded without a
-pause. One file that another program writes 10,000 times, once a millisecond: what
+force holds the event loop, in one piece, journal included. Foreign writes while 10,000 files are loaded as a whole,
+again and again. One file that another program writes 10,000 times, once a millisecond: what
 that costs, and until it is right after the last. The drift benchmark's write, with the journal and without.
 """
 
@@ -159,11 +159,11 @@ def drift_during_reloads(space: Path, files: int, samples: int) -> tuple[list[fl
     """Microseconds until each foreign write was right: while nothing is reloaded, and while one reload follows another."""
     world = World(space / "w", 100, files)
     world.make_directories()
-    prober = compile_c("drift", space)
-    with reactor_running(write_manifest(world, space / "manifest.yaml")) as running:
+    prober, manifest = compile_c("drift", space), write_manifest(world, space / "manifest.yaml")
+    with reactor_running(manifest) as running:
         calm = probe(prober, world, "write", samples)
         over = threading.Event()
-        reloads = threading.Thread(target=reload_until, args=(over, running, files))
+        reloads = threading.Thread(target=reload_until, args=(over, running, manifest, files))
         reloads.start()
         busy = probe(prober, world, "write", samples)
         over.set()
@@ -171,14 +171,17 @@ def drift_during_reloads(space: Path, files: int, samples: int) -> tuple[list[fl
     return calm, busy
 
 
-def reload_until(over: threading.Event, running: Running, files: int) -> None:
-    """Reload all ``files`` again and again."""
+def reload_until(over: threading.Event, running: Running, manifest: Path, files: int) -> None:
+    """Load all ``files`` again and again: a comment that comes and goes before them makes the manifest another text."""
+    comment, resources = "# The same files.\n", "resources:\n"
     while not over.is_set():
-        reload_of_all(running, files)
+        reload_of_all(running, files, partial(edit, manifest, resources, f"{comment}{resources}"))
+        if not over.is_set():
+            reload_of_all(running, files, partial(edit, manifest, comment, ""))
 
 
-def reload_of_all(running: Running, files: int) -> float:
-    """Seconds from a hangup to the word of the reload, which kept all.
+def reload_of_all(running: Running, files: int, request: Callable[[], None] | None = None) -> float:
+    """Seconds from ``request``, by default a hangup, to the word of the reload, which kept all.
 
     Reads only what is new: reading all output again and again would take the core from the program that is measured.
     """
@@ -192,7 +195,10 @@ def reload_of_all(running: Running, files: int) -> float:
             *lines, rest = (rest + output.read()).split("\n")
             return any(map(said.search, lines))
 
-        os.kill(running.pid, signal.SIGHUP)
+        if request is None:
+            os.kill(running.pid, signal.SIGHUP)
+        else:
+            request()
         return wait_for(is_over)
 
 
