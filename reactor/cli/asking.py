@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from reactor.cli import exitcodes
 from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
-from reactor.cli.plain_run import PlainRun, leads_to_abspath
+from reactor.cli.plain_run import PlainRun, name_for_abspath
 from reactor.errors import ReactorError
 from reactor.journal.state_directory import Location, locate, may_have_run, short_socket_path
 
@@ -101,9 +101,7 @@ def has_environment_file() -> bool:
 
 
 def _absolute(path: str) -> str:
-    if "://" in path:
-        return path
-    return os.path.abspath(path) if leads_to_abspath(path) else os.path.realpath(path)
+    return path if "://" in path else os.path.abspath(name_for_abspath(path))
 
 
 def real_paths(inputs: Mapping[str, Any]) -> list[str]:

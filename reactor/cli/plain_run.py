@@ -7,6 +7,7 @@ of the time of a small run is imports.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 PLAIN = frozenset(("manifests", "converge_once", "diff", "form", "state_dir", "detailed_exitcodes"))
@@ -45,17 +46,20 @@ def plain_run(words: list[str]) -> PlainRun | None:
     form = found.get("--format", "text")
     if not manifests or "--converge-once" not in flags or form not in ("text", "json"):
         return None
-    if not all(map(leads_to_abspath, manifests)):
+    if [*map(name_for_abspath, manifests)] != manifests:
         return None
     options = "--diff" in flags, "--detailed-exitcodes" in flags
     return PlainRun(tuple(manifests), form, found.get("--state-dir"), *options)
 
 
-def leads_to_abspath(name: str) -> bool:
-    """Whether a name leads to the file that `os.path.abspath` names: behind a symlink, ``..`` leads elsewhere."""
+def name_for_abspath(name: str) -> str:
+    """The name of a file or URL, for which `os.path.abspath` finds the same file.
+
+    That removes ``..`` as text. Behind a symlink, ``..`` leads elsewhere: then the result is the real path.
+    """
     if ".." not in name.split("/") or "://" in name or not os.path.lexists(name):
-        return True
-    try:
-        return os.path.samefile(name, os.path.abspath(name))
-    except OSError:
-        return False
+        return name
+    with suppress(OSError):
+        if os.path.samefile(name, os.path.abspath(name)):
+            return name
+    return os.path.realpath(name)

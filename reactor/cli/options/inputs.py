@@ -12,7 +12,7 @@ import click
 from reactor.cli.messages import with_hint
 from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
-from reactor.cli.plain_run import leads_to_abspath
+from reactor.cli.plain_run import name_for_abspath
 from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:
@@ -24,14 +24,13 @@ _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _ManifestName(click.Path):
-    """The name of a manifest, which leads to the same file as its text alone says.
+    """The name of a manifest, as in `name_for_abspath`.
 
     It need not be readable here: loading reports an unreadable one with all other problems.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        name = str(super().convert(value, param, ctx))
-        return name if leads_to_abspath(name) else os.path.realpath(name)
+        return name_for_abspath(str(super().convert(value, param, ctx)))
 
 
 MANIFEST = _ManifestName(readable=False)

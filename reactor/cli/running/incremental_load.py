@@ -122,8 +122,8 @@ def _differs_alone(old: Resource, new: Resource, graph: Graph) -> bool:
 
 def _is_declared_alike(old: Declared, new: Declared) -> bool:
     """Whether the new record may be replaced by the old one, of which the line is the same."""
-    columns = [each and each.column for each in (old.place, new.place)]
-    return (new.deferred, new.secrets) == (None, old.secrets) and columns[0] == columns[1]
+    is_at_same_column = old.place and new.place and old.place.column == new.place.column
+    return bool(is_at_same_column) and new.deferred is None and new.secrets == old.secrets
 
 
 def _claimed_by(resource: Resource) -> list[tuple[str, str, bool]]:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reactor.journal.state_directory import PROOF_FILE
 from reactor.own_process import BEGAN, file_stamp, loaded_files, session_identity, were_imported
@@ -72,6 +72,12 @@ def session_digest() -> str:
     """Stand for this boot of the host, and for the identity of this session, which may have secrets. Raises OSError."""
     with open(_BOOT, "rb") as file:
         return blake2b(file.read() + session_identity()).hexdigest()
+
+
+def at_present(events: Iterable[Mapping[str, Any]], began: float) -> list[dict[str, Any]]:
+    """The events of a proof, with the present time, and the time since ``began`` as their duration in seconds."""
+    present = {"time": time.time(), "duration": time.monotonic() - began}
+    return [{**event, **{name: present[name] for name in present if name in event}} for event in events]
 
 
 def code_stamp(path: str) -> list[int] | None:

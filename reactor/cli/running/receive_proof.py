@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from reactor.cli.running.proof import (
     CodeStamps,
+    at_present,
     is_recent,
     is_same_code,
     read_proof,
@@ -96,7 +97,7 @@ def report_proven(state: str, stream: BufferedReader) -> bool:
             directory.lock(proof.manifest)
             if os.path.lexists(os.path.join(state, PAUSES_FILE)) or not proof.holds():
                 return False
-            events = _at_present(proof.events, began)
+            events = at_present(proof.events, began)
             ended = next(event for event in events if event["event"] == "ended")
             if not add_end(state, proof.last, ended):
                 return False
@@ -132,12 +133,3 @@ def _locked(state: str) -> Iterator[tuple[BundleStore, StateDirectory]]:
 def _is_in_force(request: Request, proof: Proof, channel: Channel) -> bool:
     """Whether the request names the bundle of the proof, and that bundle and the facts of the request are in force already."""
     return request.digest == proof.digest == channel.current and channel.facts == request.facts
-
-
-def _at_present(events: list[dict[str, Any]], began: float) -> list[dict[str, Any]]:
-    """The events of the proof, with the present time, and the time since ``began`` as their duration in seconds."""
-    now, taken = time.time(), time.monotonic() - began
-    present: dict[str, Any] = {"time": now, "duration": taken}
-    return [
-        {**event, **{name: value for name, value in present.items() if name in event}} for event in events
-    ]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
 from reactor.cli.running.run_proof import (
     NO_TIMES,
+    READ,
     RunProof,
     digest_at,
     identity_of,
@@ -38,13 +39,9 @@ MOST = 20_000
 """The most resources: 100,000 would take as much memory as the run itself."""
 _LARGEST = 64 << 20
 """The most bytes that the next run may have to read."""
-_FOR_MORE = (
-    "reactor.language.templates",
-    "reactor.secrets.store",
-)
+_FOR_MORE = ("reactor.language.templates", "reactor.secrets.store")
 """Modules that are imported when the first template or secret of a manifest is read."""
 _OF_THE_ENGINE = frozenset(("control", "health_checks", "register_when_stable", "slot", "meta"))
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotProvableError(Exception):
@@ -145,7 +142,7 @@ def _with_content(state: PathState) -> PathState:
     """The state with the content of its source, if it has one."""
     if not state.source:
         return state
-    descriptor = os.open(state.source, _READ)
+    descriptor = os.open(state.source, READ)
     try:
         return state._replace(size=os.fstat(descriptor).st_size, digest=digest_at(descriptor))
     finally:

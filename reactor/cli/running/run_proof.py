@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from reactor.cli.running.proof import (
     CodeStamps,
+    at_present,
     is_recent,
     is_same_code,
     read_proof,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 NO_TIMES = (0, 0)
 TEMPORARY = ".reactor"
 """What the names of temporary files contain: a run removes those of a killed one, and reports that."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _NOT_A_PROOF = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _READER_GONE = (errno.EPIPE, errno.ECONNRESET, errno.EIO)
@@ -166,7 +167,7 @@ def _require_directory(each: PathState) -> None:
 def _read_stamp(each: PathState, device: int) -> Stamp | None:
     """The stamp of a file that is as expected, on the ``device`` of its directory; None if it would not show a change."""
     now = time.time_ns()
-    descriptor = os.open(each.path, _READ)
+    descriptor = os.open(each.path, READ)
     try:
         found = os.fstat(descriptor)
         _require(stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_nlink) == (device, 1))
@@ -214,11 +215,7 @@ def _proven(proof: RunProof, state: str, began: float) -> Sequence[dict[str, Any
     """The events of the run, which is now in the journal; None if the journal has changed. Raises ChangedError and OSError."""
     _require(not os.path.lexists(os.path.join(state, PAUSES_FILE)))
     verified = proof.verified()
-    now, taken = time.time(), time.monotonic() - began
-    present: Mapping[str, Any] = {"time": now, "duration": taken}
-    events = [
-        {**event, **{name: present[name] for name in present if name in event}} for event in proof.events
-    ]
+    events = at_present(proof.events, began)
     if not add_end(state, proof.last, events[-1]):
         return None
     if verified is not proof:
