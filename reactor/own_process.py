@@ -14,7 +14,10 @@ _IMPORTED_AT = time.monotonic_ns()
 BEGAN = IMPORTED - 100_000_000
 """When this process began to import: 0.1 s earlier for the start of Python, and for clocks of file systems, which are late."""
 _STEP_NS = 10_000_000
-"""By how much the clock may differ from one that nobody can set: half of what makes a stamp reliable."""
+"""If the clock and the monotonic one, which nobody can set, drift further apart than this, somebody has set the clock.
+
+It is half of the age at which a stamp is reliable.
+"""
 
 FileStamp = tuple[int, int, int]
 """The device, number and time of change of a file."""
@@ -120,5 +123,5 @@ def are_current(files: dict[str, FileStamp]) -> bool:
 
 
 def were_imported(files: dict[str, FileStamp]) -> bool:
-    """Whether the files with these stamps are those that were imported: they are older than this process."""
+    """Whether all these files are older than this process, so that it has imported their present content."""
     return not clock_was_set() and all(stamp[-1] < BEGAN for stamp in files.values())

@@ -1,4 +1,4 @@
-"""Entry points and versions are those that importlib.metadata finds, whatever is on the search path."""
+"""We find the same entry points and versions as importlib.metadata, whatever is on the search path."""
 
 from __future__ import annotations
 

@@ -71,7 +71,10 @@ def _command() -> int:
 
 
 def _answered_without_a_run(words: list[str]) -> int | None:
-    """The exit code if an active run has done what these words ask for, or nothing is to be done; None: do it here."""
+    """Return the exit code if an active run has done the work, or a proof shows that there is none.
+
+    None if this process must do it.
+    """
     if words[:1] != ["run"] or "--converge-once" not in words or "_REACTOR_COMPLETE" in os.environ:
         return None
     from reactor.cli.plain_run import plain_run

@@ -153,7 +153,7 @@ class FullCheck:
         self._emit(event)
 
     def _end_earlier_check(self, vertex: int) -> bool:
-        """Whether this ends a check of ``vertex`` that began before the full check. If so, it begins anew."""
+        """Let a check of ``vertex`` begin again if it began before the full check. Return whether it did."""
         if vertex not in self._began_before:
             return False
         self._began_before.discard(vertex)

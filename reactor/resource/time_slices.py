@@ -1,4 +1,4 @@
-"""Lets a thread that computes for long give way at once to those that wake up meanwhile."""
+"""Lets the kernel interrupt a thread that computes for a long time as soon as another thread wakes up."""
 
 from __future__ import annotations
 

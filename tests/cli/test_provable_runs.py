@@ -1,4 +1,4 @@
-"""Which manifests a proof may do the work of: those that depend on nothing but a few paths."""
+"""Only a manifest that depends on nothing but a few paths can be proven."""
 
 import os
 import shutil

@@ -145,7 +145,7 @@ def quiet(monkeypatch):
 
 
 def settled(directory):
-    """A world in which nothing is to be done."""
+    """A world that is as desired."""
     shutil.rmtree(directory, ignore_errors=True)
     world = ProvenWorld(directory)
     assert world.run()[1][0] == 0

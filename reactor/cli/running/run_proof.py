@@ -143,7 +143,7 @@ def identity_of(found: os.stat_result) -> tuple[int, ...]:
 
 
 def is_plain_process() -> bool:
-    """Whether this process reads no ``.env``, and nobody but the reader of its output is told of the run."""
+    """Whether there is no ``.env`` to read, and this process reports to no service manager and no system journal."""
     return (
         not os.path.lexists(".env")
         and "NOTIFY_SOCKET" not in os.environ
