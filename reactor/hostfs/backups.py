@@ -91,6 +91,7 @@ class PreviousContent:
         "_is_single",
         "_path",
         "_ref",
+        "_refusal",
         "_short",
     )
 
@@ -115,28 +116,39 @@ class PreviousContent:
         self._is_single = is_in_memory and short is not None
         self._fd = -1
         self._is_readable = False
+        self._refusal = ""
 
     def __enter__(self) -> Self:
-        if self._backup_store is not None or self._short is not None:
-            try:
-                self._fd = os.open(self._base, _HANDLE, dir_fd=self._directory)
-            except (FileNotFoundError, NotADirectoryError):
-                pass
-            except OSError as error:
-                self._complain(error)
-            else:
-                if self._is_single:
-                    return self
-                found = os.fstat(self._fd)
-                self._refuse_foreign(found)
-                if _knows_by_name(found.st_dev if self._device is None else self._device):
-                    with suppress(OSError):  # keep() meets the same error, and reports it
-                        self._open()
+        self.hold()
         return self
+
+    def hold(self) -> None:
+        """Open the file, in any thread. What prevents a backup is reported by `keep`."""
+        if self._backup_store is None and self._short is None:
+            return
+        try:
+            self._fd = os.open(self._base, _HANDLE, dir_fd=self._directory)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            if self._backup_store is not None:
+                self._refusal = error.strerror or str(error)
+        else:
+            if self._is_single:
+                return
+            found = os.fstat(self._fd)
+            self._refuse_foreign(found)
+            if _knows_by_name(found.st_dev if self._device is None else self._device):
+                with suppress(OSError):  # keep() meets the same error, and reports it
+                    self._open()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what `hold` opened, unless `keep` has done so."""
         if self._fd != -1:
             os.close(self._fd)
 
@@ -145,6 +157,8 @@ class PreviousContent:
 
         Call this once, after the path was replaced or removed.
         """
+        if self._refusal:
+            self._complain(self._refusal)
         if self._short is not None:
             self._short.content = b""
         if self._fd != -1 and (self._backup_store is not None or self._short is not None):
@@ -153,7 +167,8 @@ class PreviousContent:
                 if self._is_readable:
                     await self._keep_open_file()
             except OSError as error:
-                self._complain(error)
+                if self._backup_store is not None:
+                    self._complain(error.strerror or str(error))
             fd, self._fd = self._fd, -1
             await changing(os.close, fd)  # the file system frees a file without a name now
 
@@ -170,7 +185,7 @@ class PreviousContent:
                 refuse_foreign_link(self._fd, self._path, found)
             except ResourceError as error:
                 if self._backup_store is not None:
-                    emit_output(f"no backup of {self._path}: {error.message}")
+                    self._refusal = error.message
                 self._backup_store = self._short = None
 
     def _open(self) -> None:
@@ -185,9 +200,8 @@ class PreviousContent:
             os.close(handle)
             self._is_readable = True
 
-    def _complain(self, error: OSError) -> None:
-        if self._backup_store is not None:
-            emit_output(f"no backup of {self._path}: {error.strerror or error}")
+    def _complain(self, words: str) -> None:
+        emit_output(f"no backup of {self._path}: {words}")
 
 
 @cache

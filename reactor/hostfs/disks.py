@@ -74,7 +74,7 @@ class Disk:
         try:
             is_over = await this.is_over()
         except trio.Cancelled:
-            this.scope.cancel()
+            this.cancel()
             with trio.CancelScope(shield=True):
                 if not await this.is_over():
                     self._give_up(this, path)
@@ -142,10 +142,20 @@ class _Change:
         self.disk = disk
         self.due = math.inf
         self.scope = trio.CancelScope()
+        self.is_cancelled = False
         self.ended = trio.Event()
         self.error: Exception | None = None
         self.context = copy_context()
         self.context.run(_under_way.set, self)
+
+    def cancel(self) -> None:
+        """End the change where it waits. What a thread does for it ends before the next step."""
+        self.is_cancelled = True
+        self.scope.cancel()
+
+    def expect(self, seconds: float) -> None:
+        """The present call must return within ``seconds``. Any thread may say so."""
+        self.due = time.monotonic() + seconds
 
     async def run(self, change: Callable[[], Awaitable[None]]) -> None:
         """Make the change, and keep its error for `Disk.make`."""
@@ -181,6 +191,11 @@ class _Change:
 _under_way: ContextVar[_Change | None] = ContextVar("change", default=None)
 
 
+def change_under_way() -> _Change | None:
+    """The change of a disk that the running task makes."""
+    return _under_way.get()
+
+
 async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
     """Run ``work``, a short change of a file system, in the thread of that file system; at once if it has none."""
     if (change := _under_way.get()) is None:
@@ -211,7 +226,7 @@ def within(seconds: float) -> Iterator[None]:
     if change is None:
         yield
         return
-    change.due = time.monotonic() + seconds
+    change.expect(seconds)
     try:
         yield
     finally:

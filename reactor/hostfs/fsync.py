@@ -12,9 +12,12 @@ import errno
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 import trio
 
+from reactor.hostfs.disk_steps import Job, Steps, Sync, take_together
 from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, within
 from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import follow_mounts
@@ -39,23 +42,36 @@ _UNNAMED = 0
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-Sync = Callable[[Sequence[int]], None]
-"""Flushes the files at all the descriptors. Blocking. Raises OSError."""
+_Result = TypeVar("_Result")
 
 
-class GroupCommit(GroupedWork[int]):
+class GroupCommit(GroupedWork[Job[Any]]):
     """The flushes of one file system: one at a time, each for all files that were waiting when it began."""
 
     def __init__(self, sync: Sync) -> None:
-        super().__init__(sync)
+        super().__init__(partial(take_together, sync=sync))
         self.disk = Disk()
+
+    async def carry_out(self, steps: Steps[_Result]) -> _Result:
+        """Return what ``steps`` return, carried out in a thread. Raises what they raise, and OSError.
+
+        They have ended when this returns, or have not begun, also after a cancellation.
+        """
+        job = Job(steps)
+        with within(FLUSH_TIMEOUT):
+            await self.join(job)
+        return job.result()
 
     async def flush(self, fd: int) -> None:
         """Return when the file at ``fd`` is on the disk. If the flush fails, every member of the group raises OSError.
 
         ``fd`` is not used after this has returned, not even after a cancellation.
         """
-        await self.join(fd)
+        await self.carry_out(_flushing(fd))
+
+
+def _flushing(fd: int) -> Steps[None]:
+    yield fd
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:
@@ -99,8 +115,7 @@ async def flush(fd: int, device: int | None = None) -> None:
     ``device`` is the device of the file, if known. The descriptor must stay open until the return. Raises OSError.
     """
     if (commit := _commit_of(fd, device)) is not None:
-        with within(FLUSH_TIMEOUT):
-            await commit.flush(fd)
+        await commit.flush(fd)
 
 
 async def flush_directory(handle: int, device: int | None = None) -> None:
@@ -109,23 +124,38 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
     A directory that we may not read can't be flushed. A power failure may then undo a rename in it, but tears no file.
     """
     if (commit := _commit_of(handle, device)) is not None:
-        with suppress(PermissionError):
-            fd = os.open(".", _DIRECTORY, dir_fd=handle)
-            try:
-                with within(FLUSH_TIMEOUT):
-                    await commit.flush(fd)
-            finally:
-                os.close(fd)
+        await commit.carry_out(flush_names(handle))
+
+
+async def carry_out(steps: Steps[_Result], handle: int) -> _Result:
+    """Return what ``steps`` return, carried out on the disk of ``handle``. Raises what they raise, and OSError."""
+    if (commit := _commit_of(handle, None)) is not None:
+        return await commit.carry_out(steps)
+    job = Job(steps)
+    while job.advance():
+        pass
+    return job.result()
+
+
+def flush_names(handle: int) -> Steps[None]:
+    """The steps of `flush_directory`."""
+    with suppress(PermissionError):
+        fd = os.open(".", _DIRECTORY, dir_fd=handle)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
 
 def is_in_memory(handle: int, device: int | None = None) -> bool:
     """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed.
 
-    ``device`` is its device, if known.
+    ``handle`` may be a directory, and ``device`` that of a file in it: False if another file system is mounted there.
     """
-    if device is None:
-        device = os.fstat(handle).st_dev
-    return device in _in_memory or _commit_of(handle, device) is None
+    if device in _in_memory:
+        return True
+    own = os.fstat(handle).st_dev
+    return device in (None, own) and _commit_of(handle, own) is None
 
 
 def disk_at(path: str) -> Disk | None:
@@ -144,9 +174,19 @@ def disk_at(path: str) -> Disk | None:
             return None if commit is None else commit.disk
 
 
-async def change_on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
-    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
-    if (disk := disk_at(path)) is None:
+async def change_on_disk(
+    path: str,
+    change: Callable[[], Awaitable[None]],
+    *,
+    directory: int | None = None,
+    device: int | None = None,
+) -> None:
+    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else.
+
+    ``directory`` is the handle of the directory of ``path``, and ``device`` that of the file, if they are known.
+    """
+    is_known = directory is not None and device in (None, os.fstat(directory).st_dev)
+    if (disk := disk_of(directory) if directory is not None and is_known else disk_at(path)) is None:
         await change()
     else:
         await disk.make(path, change)

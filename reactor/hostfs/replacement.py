@@ -6,42 +6,36 @@ directory, and no symlink is followed as the last component. The old content goe
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
 import stat
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent, ShortFile
 from reactor.hostfs.content import Content, Inline, copy
+from reactor.hostfs.disk_steps import Steps
 from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
-from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
+from reactor.hostfs.fsync import (
+    carry_out,
+    change_on_disk,
+    flush,
+    flush_directory,
+    flush_names,
+    is_in_memory,
+)
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
-from reactor.hostfs.temp_files import lock_temporary, temporary_name
+from reactor.hostfs.temporary_file import TemporaryFile
 from reactor.hostfs.writers import others_may_replace
-from reactor.resource.own_renames import own_renames
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.hostfs.extended import Extended
 
-_TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FINISHED = os.O_RDONLY | os.O_CLOEXEC
-_READABLE_BY_ALL = 0o444
 _WRITABLE_BY_OTHERS = 0o022
-
-_NO_REPLACE = 1
-"""RENAME_NOREPLACE, see renameat2(2)."""
-_renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc has it since 2.28
-
-_left: dict[str, str] = {}
-"""By target: the temporary file that an attempt could not remove, as in an append-only directory."""
 
 
 class Validator(Protocol):
@@ -78,11 +72,16 @@ async def write_file(
     new = (content, attributes, validator, extended, before, short)
     try:
         parent, device = (Parent(path), None) if short is None else (short.parent, short.device)
-        with parent as (directory, base):
-            # A file that is mounted there has another device; it can't be replaced, and goes to the disk in any case.
-            if is_in_memory(directory, device) and await _replaced(path, directory, base, new):
+        directory, base = parent.hold()
+        if not is_in_memory(directory, device):
+            change = partial(_store_on_disk, path, parent, new)
+            await change_on_disk(path, change, directory=directory, device=device)
+            return
+        with parent:
+            if await _replaced(path, directory, base, new):
                 return
-        await change_on_disk(path, partial(_store_on_disk, path, new))
+        # A file that is mounted there can't be replaced, and may be on a disk.
+        await change_on_disk(path, partial(_store_on_disk, path, Parent(path), new))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
@@ -101,10 +100,47 @@ async def write_if_unchanged(
     return True
 
 
-async def _store_on_disk(path: str, new: _NewFile) -> None:
-    """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
-    with Parent(path) as (directory, base):
-        await _replaced(path, directory, base, new, is_on_disk=True)
+async def _store_on_disk(path: str, parent: Parent, new: _NewFile) -> None:
+    """Store the content. It closes ``parent``, since the caller may abandon the change before it ends."""
+    with parent as (directory, base):
+        if not await _replaced_at_once(path, directory, base, new):
+            await _replaced(path, directory, base, new, is_on_disk=True)
+
+
+async def _replaced_at_once(path: str, directory: int, base: str, new: _NewFile) -> bool:
+    """Store short content on the disk, by one call of its thread.
+
+    Returns False if the content may be long or must be validated, or if the target is a mount point.
+    """
+    content, attributes, validator, extended, before, short = new
+    if validator is not None or not isinstance(content, Inline) or not content.is_short:
+        return False
+    temporary = TemporaryFile(path, directory, base, attributes.mode)
+    former = PreviousContent(path, f"file#{path}", directory, base, short=short)
+
+    def replacement() -> Steps[bool]:
+        is_failing = True
+        try:
+            _finish(temporary, content, attributes, extended, is_locked=True)
+            yield temporary.fd
+            if before is not None:
+                _require_unchanged(path, directory, base, before)
+            former.hold()
+            if not temporary.replace_target():
+                return False
+            is_failing = False
+        finally:
+            temporary.close(is_failing)
+        yield from flush_names(directory)
+        return True
+
+    try:
+        if not await carry_out(replacement(), directory):
+            return False
+        await former.keep()
+    finally:
+        former.close()
+    return True
 
 
 async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_on_disk: bool = False) -> bool:
@@ -114,7 +150,7 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     another disk may be mounted there.
     """
     content, attributes, validator, extended, before, short = new
-    temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    temporary = TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
         if validator is None and isinstance(content, Inline) and content.is_short:
@@ -154,7 +190,7 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
 
 
 def _finish(
-    temporary: _TemporaryFile,
+    temporary: TemporaryFile,
     content: Inline,
     attributes: Attributes,
     extended: Extended | None,
@@ -182,7 +218,7 @@ def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> N
 
 
 async def _approved(
-    validator: Validator, path: str, directory: int, temporary: _TemporaryFile, attributes: Attributes
+    validator: Validator, path: str, directory: int, temporary: TemporaryFile, attributes: Attributes
 ) -> None:
     """Let ``validator`` read the finished temporary file, or a private copy if other users could replace or change it.
 
@@ -226,118 +262,3 @@ async def _overwrite(
         await flush(fd, await changing(_give_all, fd, attributes, extended, path))
     finally:
         os.close(fd)
-
-
-class _TemporaryFile:
-    """A temporary file that is renamed to ``base``, or removed by `close`.
-
-    If it can't be removed, the next attempt for ``path`` begins by removing it, so there is never more than one.
-
-    Until it gets its owner, its permissions allow nothing that ``mode`` does not allow every user.
-    """
-
-    def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
-        self.path = path
-        self._directory = directory
-        self._base = base
-        self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
-        self._same_suffix = same_suffix
-        self.name = ""
-        self.fd = -1
-
-    def make(self, *, is_locked: bool = True) -> None:
-        """Make the file, empty, open for writing, and locked unless it exists for a moment only."""
-        if self.path in _left:
-            self._remove(_left[self.path])
-            del _left[self.path]
-        while True:
-            self.name = temporary_name(self._base, same_suffix=self._same_suffix)
-            try:
-                self.fd = os.open(self.name, _TEMPORARY, self._mode, dir_fd=self._directory)
-            except FileExistsError:
-                continue
-            if not is_locked or lock_temporary(self.fd):
-                return
-            self.close(is_failing=False)  # another process is checking whether it is stale
-
-    def close(self, is_failing: bool) -> None:
-        """Close the file, and remove it unless it has replaced the target."""
-        self._close_descriptor()
-        if self.name:
-            try:
-                self._remove(self.name)
-            except OSError:
-                _left[self.path] = self.name
-                if not is_failing:
-                    raise
-
-    def _remove(self, name: str) -> None:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=self._directory)
-
-    def finish_writing(self) -> None:
-        """Replace the descriptor by a read-only one: a program that is open for writing can't be started."""
-        fd = os.open(
-            f"/proc/self/fd/{self.fd}", _FINISHED
-        )  # not by its name, which may lead to another file by now
-        lock_temporary(fd)
-        os.close(self.fd)
-        self.fd = fd
-
-    def replace_target(self) -> bool:
-        """Rename it over the target and close it; False if that is impossible because the target is a mount point."""
-        try:
-            os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
-        except OSError as error:
-            if error.errno not in (errno.EBUSY, errno.EXDEV):
-                raise
-            return False
-        self.name = ""
-        self.close(is_failing=False)
-        return True
-
-    def take_free_name(self) -> bool:
-        """Rename it to the target if nothing is there, and close it before.
-
-        False if something is there, or if the file system can't rename like that.
-        """
-        self._close_descriptor()
-        if not rename_if_free(self.name, self._base, self._directory):
-            return False
-        self._is_renamed()
-        return True
-
-    def replace_in_memory(self) -> bool:
-        """As `replace_target`, but closes it first: so its last event is that of the rename (see `OwnRenames`).
-
-        Also False if another process took it for stale in between, as it was not locked.
-        """
-        self._close_descriptor()
-        try:
-            os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
-        except OSError as error:
-            if error.errno not in (errno.EBUSY, errno.EXDEV, errno.ENOENT):
-                raise
-            return False
-        self._is_renamed()
-        return True
-
-    def _is_renamed(self) -> None:
-        own_renames.renamed(self.path, self.name)
-        self.name = ""
-
-    def _close_descriptor(self) -> None:
-        fd, self.fd = self.fd, -1
-        if fd != -1:
-            os.close(fd)
-
-
-def rename_if_free(old: str, new: str, directory: int) -> bool:
-    """Rename ``old`` to ``new``, both in the directory open at ``directory``, unless ``new`` exists.
-
-    Returns False if it exists, or if it can't be renamed like that, for whatever reason: some file systems can't.
-    """
-    if _renameat2 is None:
-        return False
-    names = os.fsencode(old), os.fsencode(new)
-    return bool(_renameat2(directory, names[0], directory, names[1], _NO_REPLACE) == 0)

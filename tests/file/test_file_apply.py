@@ -621,6 +621,34 @@ def test_a_bind_mounted_file_is_written_in_place(path: Path):
     assert sorted(names_in(path.parent)) == ["f", "source"]
 
 
+FROM_A_DISK_IN_MEMORY = """
+import os, subprocess, trio
+from pathlib import Path
+from file_worlds import converge, make
+from reactor.hostfs import fsync
+target, source = Path({directory!r}, "f"), Path({source!r})
+subprocess.run(["mount", "-t", "tmpfs", "tmpfs", target.parent], check=True)
+target.touch()
+subprocess.run(["mount", "--bind", source, target], check=True)
+flush = fsync.fsync_or_syncfs
+def report(descriptors):
+    print(*(os.path.basename(os.readlink(f"/proc/self/fd/{{fd}}")) for fd in descriptors))
+    flush(descriptors)
+fsync.fsync_or_syncfs = report
+trio.run(converge, make(target, content="short"))
+"""
+
+
+@needs_root
+def test_a_file_of_a_disk_that_is_mounted_in_a_directory_in_memory_is_flushed(tmp_path: Path, path: Path):
+    """What is known of the directory says nothing of the file: its disk would count as memory from then on."""
+    path.write_text("old")
+    (tmp_path / "memory").mkdir()
+    program = FROM_A_DISK_IN_MEMORY.format(directory=str(tmp_path / "memory"), source=str(path))
+    assert run_in_namespaces(program) == ["f"]
+    assert path.read_text() == "short"
+
+
 async def test_noop_changes_nothing(tmp_path: Path):
     """Observing and planning whatever the world is, and making the diffs, leaves every inode as it was."""
     for name in ("file", "other"):

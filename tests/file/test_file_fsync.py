@@ -11,6 +11,7 @@ from file_worlds import converge, make, names_in
 from namespaces import run_in_namespaces
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
+from reactor import ResourceError
 from reactor.hostfs import fsync
 from reactor.hostfs.fsync import GroupCommit, flush, fsync_each, fsync_or_syncfs
 
@@ -163,6 +164,87 @@ async def test_when_all_that_wait_are_cancelled_the_next_one_is_still_served():
     assert disk.groups == [[1], [3]]
 
 
+async def test_changes_that_come_together_share_the_flush_of_each_step():
+    disk = Disk()
+    commit = GroupCommit(disk)
+    said = []
+
+    def steps(number: int):
+        said.append(f"{number} made")
+        yield number
+        said.append(f"{number} in place")
+        yield number + 10
+        return number
+
+    async def one(number: int) -> None:
+        said.append(await commit.carry_out(steps(number)))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(3):
+            nursery.start_soon(one, number)
+    assert disk.groups == [[0, 1, 2], [10, 11, 12]]
+    assert sorted(said[:3]) == ["0 made", "1 made", "2 made"]
+    assert sorted(said[3:6]) == ["0 in place", "1 in place", "2 in place"]
+    assert sorted(said[6:]) == [0, 1, 2]
+
+
+async def test_a_change_that_fails_fails_alone():
+    disk = Disk()
+    commit = GroupCommit(disk)
+    ended = []
+
+    def steps(number: int):
+        yield number
+        if number == 1:
+            raise ResourceError("another program changed it", "")
+        ended.append(number)
+
+    async def one(number: int) -> None:
+        await commit.carry_out(steps(number))
+
+    with pytest.RaisesGroup(pytest.RaisesExc(ResourceError, match="another program")):
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(one, number)
+    assert disk.groups == [[0, 1, 2]]
+    assert sorted(ended) == [0, 2]
+
+
+async def test_a_change_whose_flush_fails_can_clean_up():
+    disk = Disk()
+    disk.error = OSError(errno.EIO, "Input/output error")
+    cleaned = []
+
+    def steps():
+        try:
+            yield 1
+        finally:
+            cleaned.append("up")
+
+    with pytest.raises(OSError, match="Input/output error"):
+        await GroupCommit(disk).carry_out(steps())
+    assert cleaned == ["up"]
+
+
+async def test_a_change_that_is_cancelled_during_its_flush_goes_no_further(tmp_path: Path, monkeypatch):
+    disk = Disk()
+    disk.go_on.clear()
+    monkeypatch.setattr(fsync, "_commit_for", lambda _: GroupCommit(disk))
+    (tmp_path / "f").write_text("old")
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(converge, make(tmp_path / "f", content="new"))
+            await began(disk)
+            scope.cancel()
+            with trio.CancelScope(shield=True):
+                await wait_all_tasks_blocked()
+            disk.go_on.set()
+    assert scope.cancelled_caught
+    assert (tmp_path / "f").read_text() == "old"
+    assert names_in(tmp_path) == ["f"]
+    assert len(disk.groups) == 1
+
+
 def test_a_file_system_that_can_not_flush_a_directory_is_no_obstacle(monkeypatch):
     errors = iter([errno.EINVAL, errno.ENOTSUP, errno.EIO])
 
@@ -194,6 +276,7 @@ async def test_a_file_system_in_memory_needs_no_flush(monkeypatch):
 
 ANOTHER_WITH_ITS_NUMBER = '''
 import os, subprocess, sys, trio
+from reactor import ResourceError
 from reactor.hostfs import fsync
 
 place = sys.argv[1]
@@ -243,12 +326,12 @@ def test_what_gets_the_number_of_an_unmounted_file_system_in_memory_is_flushed(t
 async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_path: Path, monkeypatch):
     steps = []
 
-    class Recording(GroupCommit):
-        async def flush(self, fd: int) -> None:
+    def record(descriptors) -> None:
+        for fd in descriptors:
             steps.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
             steps.append(names_in(tmp_path))
 
-    monkeypatch.setattr(fsync, "_commit_for", lambda _: Recording(fsync_each))
+    monkeypatch.setattr(fsync, "_commit_for", lambda _: GroupCommit(record))
     await converge(make(tmp_path / "f", content="x"))
     temporary, names, directory, final = steps
     assert temporary.startswith(f"{tmp_path}/.f.")
