@@ -145,12 +145,13 @@ class PreviousContent:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.__del__()
 
-    def close(self) -> None:
-        """Close what `hold` opened, unless `keep` has done so."""
-        if self._fd != -1:
-            os.close(self._fd)
+    def __del__(self) -> None:
+        """Close what `hold` has opened, unless `keep` did. A change that was abandoned may hold it later."""
+        fd, self._fd = self._fd, -1
+        if fd != -1:
+            os.close(fd)
 
     async def keep(self) -> None:
         """Copy the content of the file into the backup store.

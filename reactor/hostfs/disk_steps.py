@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, TypeVar
 
-from reactor.hostfs.disks import FLUSH_TIMEOUT, TIMEOUT, change_under_way
+from reactor.hostfs.disks import DiskChange
 
 _Result = TypeVar("_Result")
 
@@ -20,11 +20,11 @@ Sync = Callable[[Sequence[int]], None]
 
 
 class Job(Generic[_Result]):
-    """Steps that are carried out for the change under way, if there is one."""
+    """Steps that are carried out, for ``change`` if that is given."""
 
-    def __init__(self, steps: Steps[_Result]) -> None:
+    def __init__(self, steps: Steps[_Result], change: DiskChange | None) -> None:
         self._steps = steps
-        self._change = change_under_way()
+        self._change = change
         self._result: _Result | None = None
         self._error: Exception | None = None
         self.fd = -1
@@ -36,7 +36,7 @@ class Job(Generic[_Result]):
         There is none once the change is cancelled.
         """
         if self._change is not None:
-            self._change.expect(TIMEOUT)
+            self._change.expect_answer()
             if self._change.is_cancelled:
                 self._steps.close()
                 return False
@@ -49,7 +49,7 @@ class Job(Generic[_Result]):
             self._error = error
             return False
         if self._change is not None:
-            self._change.expect(FLUSH_TIMEOUT)
+            self._change.expect_flush()
         return True
 
     def result(self) -> _Result:

@@ -47,34 +47,42 @@ class Disk:
         self.long = trio.CapacityLimiter(_MOST_AT_LENGTH)
         self.hung: FragileMount | None = None
         """The mount that does not answer; a placeholder if the mount is not known, as with subvolumes of btrfs."""
-        self.slow: set[_Change] = set()
+        self.slow: set[DiskChange] = set()
         """Changes that have taken longer than `_CHECK_INTERVAL`: later changes will probably wait, too."""
         self._given_up = 0
         self._places = trio.CapacityLimiter(_MOST_ON_A_SLOW_DISK)
 
     async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
-        """Make ``change``, which concerns ``path``.
+        """Make ``change``, which concerns ``path``, in a task.
 
         Raises its errors, and ResourceError when the file system hangs.
+        """
+        await self.carry_out(path, partial(_begin_task, change))
+
+    async def carry_out(self, path: str, begin: Callable[[DiskChange], Callable[[], object]]) -> None:
+        """Let ``begin`` begin a change of ``path``, and wait for its end. ``begin`` returns what cancels it.
+
+        Raises as `make` does.
         """
         if self.hung is not None:
             raise self.hung.failure()
         if not self.slow:
-            await self._make(path, change)
+            await self._carry_out(path, begin)
             return
         waits()
         async with self._places:
             if self.hung is not None:
                 raise self.hung.failure()
-            await self._make(path, change)
+            await self._carry_out(path, begin)
 
-    async def _make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
-        this = _Change(self)
-        trio.lowlevel.spawn_system_task(this.run, change, context=this.context)
+    async def _carry_out(self, path: str, begin: Callable[[DiskChange], Callable[[], object]]) -> None:
+        this = DiskChange(self)
+        cancel = begin(this)
         try:
             is_over = await this.is_over()
         except trio.Cancelled:
-            this.cancel()
+            this.is_cancelled = True
+            cancel()
             with trio.CancelScope(shield=True):
                 if not await this.is_over():
                     self._give_up(this, path)
@@ -84,7 +92,7 @@ class Disk:
         if this.error is not None:
             raise this.error
 
-    def _give_up(self, change: _Change, path: str) -> ResourceError:
+    def _give_up(self, change: DiskChange, path: str) -> ResourceError:
         change.context.run(mute)
         self._given_up += 1
         if self.hung is None:
@@ -93,7 +101,7 @@ class Disk:
         trio.lowlevel.spawn_system_task(self._outlast, change)
         return self.hung.failure()
 
-    async def _outlast(self, change: _Change) -> None:
+    async def _outlast(self, change: DiskChange) -> None:
         await change.ended.wait()
         self._given_up -= 1
         if not self._given_up and self.hung is not None:
@@ -135,38 +143,35 @@ def _make_all(calls: Iterable[Callable[[], None]]) -> None:
         call()
 
 
-class _Change:
+class DiskChange:
     """A change in progress. ``due`` is the deadline of its present call, by time.monotonic."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self.due = math.inf
-        self.scope = trio.CancelScope()
         self.is_cancelled = False
         self.ended = trio.Event()
         self.error: Exception | None = None
         self.context = copy_context()
         self.context.run(_under_way.set, self)
 
-    def cancel(self) -> None:
-        """End the change where it waits. What a thread does for it ends before the next step."""
-        self.is_cancelled = True
-        self.scope.cancel()
-
     def expect(self, seconds: float) -> None:
         """The present call must return within ``seconds``. Any thread may say so."""
         self.due = time.monotonic() + seconds
 
-    async def run(self, change: Callable[[], Awaitable[None]]) -> None:
-        """Make the change, and keep its error for `Disk.make`."""
-        try:
-            with self.scope:
-                await change()
-        except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the change
-            self.error = error
-        finally:
-            self.disk.slow.discard(self)
-            self.ended.set()
+    def expect_answer(self) -> None:
+        """The present call changes only names, attributes or memory."""
+        self.expect(TIMEOUT)
+
+    def expect_flush(self) -> None:
+        """The present call flushes, or waits for its turn to do so."""
+        self.expect(FLUSH_TIMEOUT)
+
+    def end(self, error: Exception | None) -> None:
+        """The change is over. `Disk.carry_out` raises ``error``."""
+        self.error = error
+        self.disk.slow.discard(self)
+        self.ended.set()
 
     async def is_over(self) -> bool:
         """Wait. Returns True when the change has ended, False when a call takes too long.
@@ -188,12 +193,29 @@ class _Change:
             waits()
 
 
-_under_way: ContextVar[_Change | None] = ContextVar("change", default=None)
+_under_way: ContextVar[DiskChange | None] = ContextVar("change", default=None)
 
 
-def change_under_way() -> _Change | None:
+def change_under_way() -> DiskChange | None:
     """The change of a disk that the running task makes."""
     return _under_way.get()
+
+
+def _begin_task(work: Callable[[], Awaitable[None]], change: DiskChange) -> Callable[[], None]:
+    scope = trio.CancelScope()
+
+    async def run() -> None:
+        error = None
+        try:
+            with scope:
+                await work()
+        except Exception as failure:  # noqa: BLE001 - it is raised in the task that has requested the change
+            error = failure
+        finally:
+            change.end(error)
+
+    trio.lowlevel.spawn_system_task(run, context=change.context)
+    return scope.cancel
 
 
 async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import trio
 
 from reactor.hostfs.disk_steps import Job, Steps, Sync, take_together
-from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, within
+from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, DiskChange, change_under_way, within
 from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import follow_mounts
 
@@ -52,12 +52,32 @@ class GroupCommit(GroupedWork[Job[Any]]):
         super().__init__(partial(take_together, sync=sync))
         self.disk = Disk()
 
-    async def carry_out(self, steps: Steps[_Result]) -> _Result:
-        """Return what ``steps`` return, carried out in a thread. Raises what they raise, and OSError.
+    async def change(self, path: str, steps: Steps[_Result]) -> _Result:
+        """Return what ``steps`` return, which change ``path``. Raises what they raise, and as `Disk.carry_out`.
 
-        They have ended when this returns, or have not begun, also after a cancellation.
+        They begin at once, or after those that have begun before.
         """
-        job = Job(steps)
+        jobs: list[Job[_Result]] = []
+
+        def begin(change: DiskChange) -> Callable[[], object]:
+            jobs.append(job := Job(steps, change))
+            change.expect_flush()
+            self.add(job, change.end)
+            return partial(self._withdraw, job, change)
+
+        await self.disk.carry_out(path, begin)
+        return jobs[0].result()
+
+    def _withdraw(self, job: Job[Any], change: DiskChange) -> None:
+        if self.withdraw(job):
+            change.end(None)
+
+    async def carry_out(self, steps: Steps[_Result]) -> _Result:
+        """As `change`, for the change under way.
+
+        The steps have ended when this returns, or have not begun, also after a cancellation.
+        """
+        job = Job(steps, change_under_way())
         with within(FLUSH_TIMEOUT):
             await self.join(job)
         return job.result()
@@ -114,7 +134,7 @@ async def flush(fd: int, device: int | None = None) -> None:
 
     ``device`` is the device of the file, if known. The descriptor must stay open until the return. Raises OSError.
     """
-    if (commit := _commit_of(fd, device)) is not None:
+    if (commit := commit_of(fd, device)) is not None:
         await commit.flush(fd)
 
 
@@ -123,18 +143,8 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
 
     A directory that we may not read can't be flushed. A power failure may then undo a rename in it, but tears no file.
     """
-    if (commit := _commit_of(handle, device)) is not None:
+    if (commit := commit_of(handle, device)) is not None:
         await commit.carry_out(flush_names(handle))
-
-
-async def carry_out(steps: Steps[_Result], handle: int) -> _Result:
-    """Return what ``steps`` return, carried out on the disk of ``handle``. Raises what they raise, and OSError."""
-    if (commit := _commit_of(handle, None)) is not None:
-        return await commit.carry_out(steps)
-    job = Job(steps)
-    while job.advance():
-        pass
-    return job.result()
 
 
 def flush_names(handle: int) -> Steps[None]:
@@ -150,12 +160,22 @@ def flush_names(handle: int) -> Steps[None]:
 def is_in_memory(handle: int, device: int | None = None) -> bool:
     """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed.
 
-    ``handle`` may be a directory, and ``device`` that of a file in it: False if another file system is mounted there.
+    ``device`` is its device, if known.
+    """
+    if device is None:
+        device = os.fstat(handle).st_dev
+    return device in _in_memory or commit_of(handle, device) is None
+
+
+def is_name_in_memory(directory: int, device: int | None) -> bool:
+    """Whether a file on ``device``, None if unknown, is in memory, as is its directory, open at ``directory``.
+
+    False if the file is on another file system, which is mounted there.
     """
     if device in _in_memory:
         return True
-    own = os.fstat(handle).st_dev
-    return device in (None, own) and _commit_of(handle, own) is None
+    own = os.fstat(directory).st_dev
+    return device in (None, own) and commit_of(directory, own) is None
 
 
 def disk_at(path: str) -> Disk | None:
@@ -174,19 +194,9 @@ def disk_at(path: str) -> Disk | None:
             return None if commit is None else commit.disk
 
 
-async def change_on_disk(
-    path: str,
-    change: Callable[[], Awaitable[None]],
-    *,
-    directory: int | None = None,
-    device: int | None = None,
-) -> None:
-    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else.
-
-    ``directory`` is the handle of the directory of ``path``, and ``device`` that of the file, if they are known.
-    """
-    is_known = directory is not None and device in (None, os.fstat(directory).st_dev)
-    if (disk := disk_of(directory) if directory is not None and is_known else disk_at(path)) is None:
+async def change_on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
+    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
+    if (disk := disk_at(path)) is None:
         await change()
     else:
         await disk.make(path, change)
@@ -194,14 +204,14 @@ async def change_on_disk(
 
 def disk_of(fd: int) -> Disk | None:
     """The disk that the open file is on; None for a file system in memory."""
-    commit = _commit_of(fd, None)
+    commit = commit_of(fd)
     return None if commit is None else commit.disk
 
 
 def _commit_at(path: str) -> GroupCommit | None:
     fd = os.open(path, _HANDLE)
     try:
-        return _commit_of(fd, None)
+        return commit_of(fd)
     finally:
         os.close(fd)
 
@@ -215,7 +225,8 @@ def _known_commits() -> _Commits:
         return commits
 
 
-def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
+def commit_of(fd: int, device: int | None = None) -> GroupCommit | None:
+    """How files on the file system of the open file are flushed; None if they are in memory. ``device`` is its device, if known."""
     if device is None:
         device = os.fstat(fd).st_dev
     commits = _known_commits()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent, ShortFile
@@ -18,12 +18,13 @@ from reactor.hostfs.disk_steps import Steps
 from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import (
-    carry_out,
+    GroupCommit,
     change_on_disk,
+    commit_of,
     flush,
     flush_directory,
     flush_names,
-    is_in_memory,
+    is_name_in_memory,
 )
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent
@@ -73,15 +74,18 @@ async def write_file(
     try:
         parent, device = (Parent(path), None) if short is None else (short.parent, short.device)
         directory, base = parent.hold()
-        if not is_in_memory(directory, device):
-            change = partial(_store_on_disk, path, parent, new)
-            await change_on_disk(path, change, directory=directory, device=device)
+        # A file that is mounted there has another device; it can't be replaced, and goes to the disk in any case.
+        if is_name_in_memory(directory, device):
+            with parent:
+                if await _replaced(path, directory, base, new):
+                    return
+        elif (
+            _is_short(new)
+            and (commit := commit_of(directory)) is not None
+            and await _replaced_in_steps(commit, path, parent, new)
+        ):
             return
-        with parent:
-            if await _replaced(path, directory, base, new):
-                return
-        # A file that is mounted there can't be replaced, and may be on a disk.
-        await change_on_disk(path, partial(_store_on_disk, path, Parent(path), new))
+        await change_on_disk(path, partial(_store_on_disk, path, new))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
@@ -100,28 +104,36 @@ async def write_if_unchanged(
     return True
 
 
-async def _store_on_disk(path: str, parent: Parent, new: _NewFile) -> None:
-    """Store the content. It closes ``parent``, since the caller may abandon the change before it ends."""
+async def _store_on_disk(path: str, new: _NewFile) -> None:
+    """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
+    with Parent(path) as (directory, base):
+        await _replaced(path, directory, base, new, is_on_disk=True)
+
+
+def _is_short(new: _NewFile) -> bool:
+    """Whether the temporary file can be made by one call that takes no longer than the system calls."""
+    content, _, validator, *_ = new
+    return validator is None and isinstance(content, Inline) and content.is_short
+
+
+async def _replaced_in_steps(commit: GroupCommit, path: str, parent: Parent, new: _NewFile) -> bool:
+    """Store short content on the disk, by one call of its thread. False if the target is a mount point."""
+    directory, base = parent.hold()
+    former = PreviousContent(path, f"file#{path}", directory, base, short=new[-1])
+    replaced = await commit.change(path, _steps(path, parent, new, former))
+    if replaced:
+        await former.keep()
+    return replaced
+
+
+def _steps(path: str, parent: Parent, new: _NewFile, former: PreviousContent) -> Steps[bool]:
+    """The steps of `_replaced_in_steps`. They close ``parent``, since the caller may abandon them."""
+    content, attributes, _, extended, before, _ = new
+    is_failing = True
     with parent as (directory, base):
-        if not await _replaced_at_once(path, directory, base, new):
-            await _replaced(path, directory, base, new, is_on_disk=True)
-
-
-async def _replaced_at_once(path: str, directory: int, base: str, new: _NewFile) -> bool:
-    """Store short content on the disk, by one call of its thread.
-
-    Returns False if the content may be long or must be validated, or if the target is a mount point.
-    """
-    content, attributes, validator, extended, before, short = new
-    if validator is not None or not isinstance(content, Inline) or not content.is_short:
-        return False
-    temporary = TemporaryFile(path, directory, base, attributes.mode)
-    former = PreviousContent(path, f"file#{path}", directory, base, short=short)
-
-    def replacement() -> Steps[bool]:
-        is_failing = True
+        temporary = TemporaryFile(path, directory, base, attributes.mode)
         try:
-            _finish(temporary, content, attributes, extended, is_locked=True)
+            _finish(temporary, cast("Inline", content), attributes, extended, is_locked=True)
             yield temporary.fd
             if before is not None:
                 _require_unchanged(path, directory, base, before)
@@ -133,14 +145,6 @@ async def _replaced_at_once(path: str, directory: int, base: str, new: _NewFile)
             temporary.close(is_failing)
         yield from flush_names(directory)
         return True
-
-    try:
-        if not await carry_out(replacement(), directory):
-            return False
-        await former.keep()
-    finally:
-        former.close()
-    return True
 
 
 async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_on_disk: bool = False) -> bool:

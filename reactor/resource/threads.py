@@ -22,6 +22,8 @@ def waits() -> None:
         lend()
 
 
+NO_THREAD = "no thread can be started, the limit of processes is reached"
+
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 
@@ -54,8 +56,7 @@ async def in_thread(
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise
-        reason = "no thread can be started, the limit of processes is reached"
-        raise OSError(errno.EAGAIN, reason) from error
+        raise OSError(errno.EAGAIN, NO_THREAD) from error
 
 
 def stop_if_cancelled() -> None:
