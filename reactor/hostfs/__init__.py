@@ -13,10 +13,10 @@ into a sentence.
 - ``owners``: looks up the ids of users and groups;
 - ``stat_stamp``: finds out by one stat whether a file has changed since it was read;
 - ``safe_open``: opens paths below directories that other users own;
-- ``temp_files``: names temporary files, and finds those that a killed run left behind;
+- ``temp_files``: makes temporary files and puts them in place, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
-- ``fsync``: flushes written files to the disk, in groups; ``grouped_work``: runs work for groups of items;
-- ``disk_steps``: makes a whole change of a disk, flushes included, in one call of a thread;
+- ``fsync``: flushes written files to the disk, in groups; ``grouped_work``: runs work for groups of items, and
+  whole changes of a disk, in one call of a thread;
 - ``checksum``: computes digests of files;
 - ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
@@ -29,8 +29,7 @@ into a sentence.
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
-- ``replacement``: replaces files atomically; ``temporary_file``: the new one, until it is in place;
-- ``attributes``: sets owner, group and mode;
+- ``replacement``: replaces files atomically; ``attributes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first

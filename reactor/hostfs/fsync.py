@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 import trio
 
-from reactor.hostfs.disk_steps import Job, Steps, Sync, take_together
 from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, DiskChange, change_under_way, within
-from reactor.hostfs.grouped_work import GroupedWork
+from reactor.hostfs.grouped_work import GroupedWork, Job, Steps, Sync, take_together
 from reactor.resource.mount_health import follow_mounts
 
 _MEMORY = {

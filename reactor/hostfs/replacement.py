@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent, ShortFile
 from reactor.hostfs.content import Content, Inline, copy
-from reactor.hostfs.disk_steps import Steps
 from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import (
@@ -26,10 +25,11 @@ from reactor.hostfs.fsync import (
     flush_names,
     is_name_in_memory,
 )
+from reactor.hostfs.grouped_work import Steps
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
-from reactor.hostfs.temporary_file import TemporaryFile
+from reactor.hostfs.temp_files import TemporaryFile
 from reactor.hostfs.writers import others_may_replace
 from reactor.resource.plan import ResourceError
 

@@ -9,7 +9,7 @@ import pytest
 from file_worlds import converge, look, make, mode_of
 
 from reactor.hostfs import backups, safe_open
-from reactor.hostfs.temporary_file import rename_if_free
+from reactor.hostfs.temp_files import rename_if_free
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
 from reactor.resource.output import output_sink
