@@ -5,7 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +16,7 @@ from reactor import (
     Claim,
     Exclusion,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -35,12 +36,13 @@ from reactor.resources.accounts.database import (
     find_shadow,
     find_user,
     groups,
+    has_primary_group,
     has_user_groups,
     is_date,
     users,
 )
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
-from reactor.resources.accounts.passwords import has_hash
+from reactor.resources.accounts.passwords import IN_SHADOW, has_hash
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
 from reactor.resources.accounts.property_types import (
@@ -204,6 +206,12 @@ class User(Resource[UserState], kind="user"):
         if self.ensure == "present" and self.groups is not None and self.membership == "inclusive":
             yield Exclusion(groups_of(self.name), self.groups, "groups")
 
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The account files, unless a home directory or a group of a directory service counts, too."""
+        is_in_files = not self.manage_home and not self.create_home and has_primary_group(self.name)
+        states = tuple(PathState(path, "read") for path in self._files)
+        return states if is_in_files or self.ensure == "absent" else None
+
     async def describe(self) -> Mapping[str, Any]:
         """The line in passwd(5) and the groups; never the hash of the password."""
         state = await self.observe()
@@ -301,15 +309,7 @@ class User(Resource[UserState], kind="user"):
     @property
     def _files(self) -> tuple[str, ...]:
         gone_for_a_while = self.ensure == "absent" and self.meta.reverse
-        secret = (
-            "password",
-            "expires",
-            "locked",
-            "password_max_age",
-            "password_min_age",
-            "password_warn_days",
-        )
-        if gone_for_a_while or any(getattr(self, name) is not None for name in secret):
+        if gone_for_a_while or any(getattr(self, name) is not None for name in IN_SHADOW):
             return (PASSWD, GROUP, SHADOW)
         return (PASSWD, GROUP)
 

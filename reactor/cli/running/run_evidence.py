@@ -28,6 +28,7 @@ from reactor.journal.repeated_run import last_run
 from reactor.language.expression import were_parsed
 from reactor.mountinfo import read_mounts
 from reactor.own_process import IMPORTED
+from reactor.resource.plan import ResourceError
 from reactor.resource.redaction import knows_secrets
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _LARGEST = 64 << 20
 """The most bytes that the next run may have to read."""
 _FOR_MORE = ("reactor.language.templates", "reactor.secrets.store")
 """Modules that are imported when the first template or secret of a manifest is read."""
+_OF_CHECKS = frozenset(("read", "link", "unlocked"))
+"""The types of states that are about what a check has read."""
 _OF_THE_ENGINE = frozenset(("control", "health_checks", "register_when_stable", "slot", "meta"))
 
 
@@ -55,7 +58,7 @@ def keep_proof(program: LoadedManifest, manifests: Sequence[str], state: str, en
     """
     try:
         write_proof(state, _proof(program, manifests, state, ended).text())
-    except (NotProvableError, OSError, ValueError):
+    except (NotProvableError, ResourceError, OSError, ValueError):
         remove_proof(state)
 
 
@@ -73,13 +76,15 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
         raise NotProvableError
     parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
-    ways = _ways((*parents, *map(os.path.dirname, (*inputs, *existing))), inputs)
+    read, missing, unlocked = _as_read({each for each in states if each.type in _OF_CHECKS})
+    others = (*inputs, *existing, *read, *missing, *unlocked)
+    ways = _ways((*parents, *map(os.path.dirname, others)), inputs)
     code, last = code_of_process(), last_run(state, ended.time)
     if code is None or last is None:
         raise NotProvableError
     return RunProof(
-        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps,
-        unread, directories, existing, program.graph.refs, last, [*_events(program, ended)],
+        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps | read,
+        unread, directories, existing, missing, unlocked, program.graph.refs, last, [*_events(program, ended)],
     )  # fmt: skip
 
 
@@ -157,6 +162,54 @@ def _input_stamp(path: str) -> Sequence[int]:
     if not is_plain or not stamp_is_reliable(found, IMPORTED):
         raise NotProvableError
     return stamp_of(found)
+
+
+def _as_read(states: Iterable[PathState]) -> tuple[dict[str, Sequence[int]], list[str], list[str]]:
+    """The stamps of what checks have read, the paths of what was missing, and those of locks.
+
+    Nothing of this may have changed since this process began, so that each check has read what is there now. What the run
+    itself has changed is only found as desired, and proven, by the next run. Raises NotProvableError and OSError.
+    """
+    stamps: dict[str, Sequence[int]] = {}
+    missing: set[str] = set()
+    for each in states:
+        if each.type == "unlocked":
+            continue
+        try:
+            stamps[each.path] = _stamp_as_read(each)
+        except FileNotFoundError:
+            missing.add(_first_missing(each.path))
+    return stamps, [*missing], [each.path for each in states if each.type == "unlocked"]
+
+
+def _stamp_as_read(state: PathState) -> Sequence[int]:
+    """The stamp of what every check has read. Raises NotProvableError; FileNotFoundError if nothing is there."""
+    found = os.lstat(state.path)
+    if state.type == "link":
+        is_plain = stat.S_ISLNK(found.st_mode)
+    else:
+        is_file = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        is_plain = is_file or stat.S_ISDIR(found.st_mode)
+    is_plain &= (
+        found.st_dev == os.lstat(os.path.dirname(state.path)).st_dev
+    )  # else it is mounted from elsewhere
+    if not is_plain or not stamp_is_reliable(found, IMPORTED):
+        raise NotProvableError
+    return stamp_of(found)
+
+
+def _first_missing(path: str) -> str:
+    """The first component of ``path`` that is missing, and was missing for every check. Raises NotProvableError and OSError."""
+    while True:
+        above = os.path.dirname(path)
+        try:
+            found = os.lstat(above)
+        except FileNotFoundError:
+            path = above
+            continue
+        if not stamp_is_reliable(found, IMPORTED):
+            raise NotProvableError
+        return path
 
 
 def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequence[int]]:
