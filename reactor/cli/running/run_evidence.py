@@ -11,7 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
 from reactor.cli.running.run_proof import (
@@ -76,15 +76,16 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
         raise NotProvableError
     parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
-    read, missing, unlocked = _as_read({each for each in states if each.type in _OF_CHECKS})
-    others = (*inputs, *existing, *read, *missing, *unlocked)
-    ways = _ways((*parents, *map(os.path.dirname, others)), inputs)
+    read = _as_read({each for each in states if each.type in _OF_CHECKS})
+    others = (*inputs, *existing, *read.stamps, *read.missing, *read.unlocked)
+    ways = _ways((*parents, *read.directories, *map(os.path.dirname, others)), inputs)
     code, last = code_of_process(), last_run(state, ended.time)
     if code is None or last is None:
         raise NotProvableError
     return RunProof(
-        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps | read,
-        unread, directories, existing, missing, unlocked, program.graph.refs, last, [*_events(program, ended)],
+        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES),
+        stamps | read.stamps, unread, directories, existing, [*read.missing], read.unlocked,
+        program.graph.refs, last, [*_events(program, ended)],
     )  # fmt: skip
 
 
@@ -164,38 +165,48 @@ def _input_stamp(path: str) -> Sequence[int]:
     return stamp_of(found)
 
 
-def _as_read(states: Iterable[PathState]) -> tuple[dict[str, Sequence[int]], list[str], list[str]]:
-    """The stamps of what checks have read, the paths of what was missing, and those of locks.
+class _AsRead(NamedTuple):
+    """What checks have read: stamps by path, the directories among them, what was missing, and locks that were free."""
 
-    Nothing of this may have changed since this process began, so that each check has read what is there now. What the run
-    itself has changed is only found as desired, and proven, by the next run. Raises NotProvableError and OSError.
+    stamps: dict[str, Sequence[int]]
+    directories: list[str]
+    missing: set[str]
+    unlocked: list[str]
+
+
+def _as_read(states: Iterable[PathState]) -> _AsRead:
+    """What checks have read, if nothing of it has changed since this process began: then each has read what is there now.
+
+    What the run itself has changed is found as desired by the next one, and then proven. Raises NotProvableError and OSError.
     """
-    stamps: dict[str, Sequence[int]] = {}
-    missing: set[str] = set()
+    read = _AsRead({}, [], set(), [])
     for each in states:
         if each.type == "unlocked":
+            read.unlocked.append(each.path)
             continue
         try:
-            stamps[each.path] = _stamp_as_read(each)
+            found = os.lstat(each.path)
         except FileNotFoundError:
-            missing.add(_first_missing(each.path))
-    return stamps, [*missing], [each.path for each in states if each.type == "unlocked"]
+            read.missing.add(_first_missing(each.path))
+            continue
+        _require_as_read(each, found)
+        read.stamps[each.path] = stamp_of(found)
+        if stat.S_ISDIR(found.st_mode):
+            read.directories.append(each.path)
+    return read
 
 
-def _stamp_as_read(state: PathState) -> Sequence[int]:
-    """The stamp of what every check has read. Raises NotProvableError; FileNotFoundError if nothing is there."""
-    found = os.lstat(state.path)
-    if state.type == "link":
-        is_plain = stat.S_ISLNK(found.st_mode)
+def _require_as_read(state: PathState, found: os.stat_result) -> None:
+    """Require that every check has read what is there. Raises NotProvableError and OSError."""
+    if stat.S_ISDIR(found.st_mode):
+        is_plain = state.type == "read"
     else:
         is_file = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
-        is_plain = is_file or stat.S_ISDIR(found.st_mode)
-    is_plain &= (
-        found.st_dev == os.lstat(os.path.dirname(state.path)).st_dev
-    )  # else it is mounted from elsewhere
+        is_plain = stat.S_ISLNK(found.st_mode) if state.type == "link" else is_file
+        above = os.lstat(os.path.dirname(state.path))
+        is_plain &= found.st_dev == above.st_dev  # else it is mounted from elsewhere
     if not is_plain or not stamp_is_reliable(found, IMPORTED):
         raise NotProvableError
-    return stamp_of(found)
 
 
 def _first_missing(path: str) -> str:

@@ -102,6 +102,7 @@ class RunProof(NamedTuple):
         """
         _require(is_recent(self.made) and is_plain_process() and self.session == session_digest())
         _require(is_same_code(self.code))
+        _require(not any(map(_is_locked, self.unlocked)))  # before the files, which a holder may change
         stamps, unread = self._read()
         for path, identity in self.ways.items():
             _require([*identity_of(os.lstat(path))] == identity)
@@ -113,7 +114,6 @@ class RunProof(NamedTuple):
             _require(not stat.S_ISLNK(os.lstat(path).st_mode))
         for path in self.missing:
             _require_missing(path)
-        _require(not any(map(_is_locked, self.unlocked)))
         listed = dict(self._listed())
         if not stamps and listed == self.listed:
             return self
