@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
@@ -33,6 +33,7 @@ from reactor.resource.redaction import knows_secrets
 
 if TYPE_CHECKING:
     from reactor.loading import LoadedManifest
+    from reactor.mountinfo import MountInfo
     from reactor.resource.base import Resource
     from reactor.resource.relations import PathState
 
@@ -76,9 +77,10 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
         raise NotProvableError
     parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
-    read = _as_read({each for each in states if each.type in _OF_CHECKS})
+    mounts = read_mounts()
+    read = _as_read({each for each in states if each.type in _OF_CHECKS}, {each.point for each in mounts})
     others = (*inputs, *existing, *read.stamps, *read.missing, *read.unlocked)
-    ways = _ways((*parents, *read.directories, *map(os.path.dirname, others)), inputs)
+    ways = _ways((*parents, *read.directories, *map(os.path.dirname, others)), inputs, mounts)
     code, last = code_of_process(), last_run(state, ended.time)
     if code is None or last is None:
         raise NotProvableError
@@ -174,9 +176,10 @@ class _AsRead(NamedTuple):
     unlocked: list[str]
 
 
-def _as_read(states: Iterable[PathState]) -> _AsRead:
+def _as_read(states: Iterable[PathState], mount_points: Collection[str]) -> _AsRead:
     """What checks have read, if nothing of it has changed since this process began: then each has read what is there now.
 
+    No file may be mounted from elsewhere. Its device does not tell: overlayfs may show another one for each layer.
     What the run itself has changed is found as desired by the next one, and then proven. Raises NotProvableError and OSError.
     """
     read = _AsRead({}, [], set(), [])
@@ -189,24 +192,22 @@ def _as_read(states: Iterable[PathState]) -> _AsRead:
         except FileNotFoundError:
             read.missing.add(_first_missing(each.path))
             continue
-        _require_as_read(each, found)
+        is_directory = stat.S_ISDIR(found.st_mode)
+        if not _is_as_read(each, found) or (each.path in mount_points and not is_directory):
+            raise NotProvableError
         read.stamps[each.path] = stamp_of(found)
-        if stat.S_ISDIR(found.st_mode):
+        if is_directory:
             read.directories.append(each.path)
     return read
 
 
-def _require_as_read(state: PathState, found: os.stat_result) -> None:
-    """Require that every check has read what is there. Raises NotProvableError and OSError."""
-    if stat.S_ISDIR(found.st_mode):
-        is_plain = state.type == "read"
+def _is_as_read(state: PathState, found: os.stat_result) -> bool:
+    """Whether what was found has one name, is followed nowhere, and is older than this process."""
+    if state.type == "link":
+        is_plain = stat.S_ISLNK(found.st_mode)
     else:
-        is_file = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
-        is_plain = stat.S_ISLNK(found.st_mode) if state.type == "link" else is_file
-        above = os.lstat(os.path.dirname(state.path))
-        is_plain &= found.st_dev == above.st_dev  # else it is mounted from elsewhere
-    if not is_plain or not stamp_is_reliable(found, IMPORTED):
-        raise NotProvableError
+        is_plain = stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
+    return is_plain and stamp_is_reliable(found, IMPORTED)
 
 
 def _first_missing(path: str) -> str:
@@ -223,7 +224,9 @@ def _first_missing(path: str) -> str:
         return path
 
 
-def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequence[int]]:
+def _ways(
+    directories: Iterable[str], inputs: Iterable[str], mounts: Iterable[MountInfo]
+) -> dict[str, Sequence[int]]:
     """The identity of each of the directories, and of those above. Raises NotProvableError and OSError.
 
     Who else can write to a directory of inputs may depend on the members of its group.
@@ -235,7 +238,7 @@ def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequen
         if not stat.S_ISDIR(each.st_mode) or (is_grouped and path in of_inputs):
             raise NotProvableError
     by_device = {each.st_dev: path for path, each in found.items()}
-    if not are_local(by_device.values(), read_mounts()):
+    if not are_local(by_device.values(), mounts):
         raise NotProvableError
     return {path: identity_of(each) for path, each in found.items()}
 
