@@ -92,12 +92,6 @@ def find_group(name: str) -> GroupLine | None:
     return next((group for group in groups() if group.name == name), None)
 
 
-def has_primary_group(name: str) -> bool:
-    """Whether the file of groups has the primary group of the user ``name``. Raises ResourceError when it can't be read."""
-    user = find_user(name)
-    return user is not None and any(group.gid == user.gid for group in groups())
-
-
 def has_user_groups() -> bool:
     """Whether ``USERGROUPS_ENAB`` of login.defs(5) is set.
 

@@ -36,7 +36,6 @@ from reactor.resources.accounts.database import (
     find_shadow,
     find_user,
     groups,
-    has_primary_group,
     has_user_groups,
     is_date,
     users,
@@ -207,10 +206,10 @@ class User(Resource[UserState], kind="user"):
             yield Exclusion(groups_of(self.name), self.groups, "groups")
 
     def lasting_state(self) -> Sequence[PathState] | None:
-        """The account files, unless a home directory or a group of a directory service counts, too."""
-        is_in_files = not self.manage_home and not self.create_home and has_primary_group(self.name)
-        states = tuple(PathState(path, "read") for path in self._files)
-        return states if is_in_files or self.ensure == "absent" else None
+        """The account files, and the home if it is managed."""
+        from reactor.resources.accounts.lasting import lasting_state_of  # noqa: PLC0415 - once, at the end of a run
+
+        return lasting_state_of(self, self._files)
 
     async def describe(self) -> Mapping[str, Any]:
         """The line in passwd(5) and the groups; never the hash of the password."""

@@ -21,6 +21,7 @@ OLD = 0.05
 MANIFEST = f"""
 resources:
   - user: [ada: {{uid: 1500, shell: /bin/sh, expires: never}}, gone: {{ensure: absent}}]
+  - user: [eve: {{manage_home: true, create_home: true}}]
   - group: [staff: {{members: [ada]}}]
   - line: [Port 22: {{path: /etc/app/line}}, other: {{path: /etc/none, ensure: absent}}]
   - block: [peers: {{path: /etc/app/block, content: one}}]
@@ -36,7 +37,7 @@ resources:
   - alternatives: [editor: {{path: /etc/app/nano}}]
   - file: [/etc/app/link: {{ensure: link, target: nano}}, /etc/app/none: {{ensure: absent}}, /etc/missing/x: {{ensure: absent}}]
 """
-COUNT = 18
+COUNT = 19
 CHANGES = {
     "another shell": ("/etc/passwd", "sed -i s,/bin/sh,/bin/bash, $1"),
     "a user who is gone": ("/etc/passwd", "sed -i /^ada:/d $1"),
@@ -68,6 +69,8 @@ APPEARANCES = {
     "a file": ("touch /etc/app/none", "rm /etc/app/none"),
     "a file with its directory": ("mkdir /etc/missing; touch /etc/missing/x", "rm -r /etc/missing"),
     "what a killed run left": ("touch /etc/app/.link.0123456789ab.reactor", "rm /etc/app/.link.0123456789ab.reactor"),
+    "another home": ("mv /home/eve /home/other; cp -a /home/other /home/eve", "rm -r /home/eve; mv /home/other /home/eve"),
+    "no home": ("mv /home/eve /home/other", "mv /home/other /home/eve"),
     "writers of a home": ("chmod g+w /home/ada", "chmod g-w /home/ada"),
     "writers of the keys": ("chmod g+w /home/ada/.ssh", "chmod g-w /home/ada/.ssh"),
 }  # fmt: skip

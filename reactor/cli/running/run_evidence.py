@@ -80,7 +80,8 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     mounts = read_mounts()
     read = _as_read({each for each in states if each.type in _OF_CHECKS}, {each.point for each in mounts})
     others = (*inputs, *existing, *read.stamps, *read.missing, *read.unlocked)
-    ways = _ways((*parents, *read.directories, *map(os.path.dirname, others)), inputs, mounts)
+    leading = (*parents, *read.directories, *(each.path for each in states if each.type == "way"))
+    ways = _ways((*leading, *map(os.path.dirname, others)), inputs, mounts)
     code, last = code_of_process(), last_run(state, ended.time)
     if code is None or last is None:
         raise NotProvableError
