@@ -1,5 +1,6 @@
 """What a run costs that finds 200 users, 100 services or 500 packages as desired, beyond a run with one of them.
 
+A run that is proven to find nothing to do checks nothing; the rows with "checked" are of runs that must check everything.
 For services that are enabled, too, systemd looks through all links for each of them: what it takes for that alone, asked
 by `systemctl is-enabled`, is shown beside. Whole processes of `reactor run --converge-once`, in turns. In a systemd of its own in namespaces, as the tests have it:
 the users are made there, the services started, and the packages are those that are installed here. Needs root and apt.
@@ -52,18 +53,26 @@ def written(path: Path, kind: str, items: list[str]) -> Path:
     return path
 
 
-def milliseconds(manifest: Path) -> float:
-    """The wall time of one run."""
-    return 1000 * seconds_of([REACTOR, "run", "--converge-once", str(manifest)])
+def run_of(manifest: Path, *options: str) -> float:
+    """The seconds of one run, on a state directory of its own as on a host that has one manifest."""
+    state = ["--state-dir", str(manifest.with_suffix(".state"))]
+    return seconds_of([REACTOR, "run", "--converge-once", *state, *options, str(manifest)])
+
+
+def milliseconds(manifest: Path, *, checks: bool) -> float:
+    """The wall time of one run; with ``checks``, of one that must check everything, since nothing of it is proven."""
+    if checks:
+        (manifest.with_suffix(".state") / "proof.json").unlink(missing_ok=True)
+    return 1000 * run_of(manifest)
 
 
 def require_nothing_to_do(manifest: Path) -> None:
     """Run once, so that all is as desired; then check that a dry run finds nothing to do."""
-    seconds_of([REACTOR, "run", "--converge-once", str(manifest)])
-    seconds_of([REACTOR, "run", "--converge-once", "--noop", "--detailed-exitcodes", str(manifest)])
+    run_of(manifest)
+    run_of(manifest, "--noop", "--detailed-exitcodes")
 
 
-def beyond_one(space: Path, kind: str, items: list[str], turns: int) -> float:
+def beyond_one(space: Path, kind: str, items: list[str], turns: int, *, checks: bool = False) -> float:
     """Milliseconds of a run of all ``items``, beyond those of a run with the first one."""
     manifests = {
         name: written(space / f"{name}.yaml", kind, some)
@@ -72,7 +81,9 @@ def beyond_one(space: Path, kind: str, items: list[str], turns: int) -> float:
     for manifest in manifests.values():
         require_nothing_to_do(manifest)
     took = medians(
-        interleaved(turns, {name: partial(milliseconds, path) for name, path in manifests.items()})
+        interleaved(
+            turns, {name: partial(milliseconds, path, checks=checks) for name, path in manifests.items()}
+        )
     )
     return took["all"] - took["one"]
 
@@ -99,6 +110,9 @@ def main() -> None:
             Row(f"{len(found)} {kind}s", beyond_one(space, kind, found, turns), "ms", BARS[kind])
             for kind, found in items.items()
         ]
+        for kind in ("user", "package"):
+            checked = beyond_one(space, kind, items[kind], turns, checks=True)
+            rows.append(Row(f"{len(items[kind])} {kind}s, checked", checked, "ms", None))
         enabled = beyond_one(space, "service", [f"{name}: {{enable: true}}" for name in services], turns)
     by_systemctl = [is_enabled(services) - is_enabled(services[:1]) for _ in range(turns)]
     rows.append(Row(f"{len(services)} services, enabled", enabled, "ms", None, median(by_systemctl)))

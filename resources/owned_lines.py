@@ -12,6 +12,7 @@ from reactor import (
     Action,
     Claim,
     Contradiction,
+    PathState,
     PathWatch,
     Plan,
     Relations,
@@ -66,6 +67,10 @@ class OwnedLines(Resource[Found | None]):
         """The file, which no other resource may write as a whole."""
         if self.ensure == "present":
             yield Claim("path", self.file_path, {"ensure": "present", "content": PART})
+
+    def lasting_state(self) -> Sequence[PathState]:
+        """The file."""
+        return (PathState(self.file_path, "read"),)
 
     async def observe(self) -> Found | None:
         """The file; None if there is none. Raises ResourceError when it can't be read."""

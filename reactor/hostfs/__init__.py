@@ -24,6 +24,7 @@ into a sentence.
 - ``private``: makes copies that other programs can read and other users can't reach;
 - ``downloads``: the directory of downloads in progress;
 - ``records``: stores small records of a kind in the state directory;
+- ``record_locks``: finds out who holds a lock on a file;
 - ``normal_forms``: recognizes values that the system writes in another spelling;
 - ``tree``: removes directories with everything in them;
 - ``writers``: finds out whether other users can write to a file, or replace it;
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
+    from reactor.hostfs.record_locks import lock_holder
     from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
     from reactor.hostfs.replacement import Validator, write_file, write_if_unchanged
     from reactor.hostfs.safe_open import (
@@ -141,6 +143,7 @@ _HOMES = {
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
+    "record_locks": ("lock_holder",),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
     "replacement": ("Validator", "write_file", "write_if_unchanged"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
@@ -198,6 +201,7 @@ __all__ = [
     "known_listing",
     "link_text",
     "listing_of",
+    "lock_holder",
     "lock_temporary",
     "make_directories",
     "mount_points_in",

@@ -94,6 +94,12 @@ class PathState(NamedTuple):
     ``type`` is ``file``, ``directory`` (whose setgid and sticky bits may be any), or empty if it only must be there.
     ``digest`` is the BLAKE2b in hex of the content, and ``size`` its length; ``source`` is a file with the same content.
     Without any of them the content is not managed.
+
+    With ``way``, it is a directory of which only its identity, mode and owner count.
+
+    Three types are about what a check has read, whatever that was. With ``read``, that is the content of a file, the names
+    in a directory, or that nothing is there; with ``link``, where a symlink leads. With ``unlocked``, no other process may
+    hold a lock (F_SETLK) on the file, for whose end a check would wait.
     """
 
     path: str

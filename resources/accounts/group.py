@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Literal, Self
 
@@ -13,6 +13,7 @@ from reactor import (
     Claim,
     Exclusion,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -93,6 +94,10 @@ class Group(Resource[GroupLine | None], kind="group"):
         """All other members, with ``membership: inclusive``."""
         if self.ensure == "present" and self.users is not None and self.membership == "inclusive":
             yield Exclusion(members_of(self.name), self.users, "members")
+
+    def lasting_state(self) -> Sequence[PathState]:
+        """The file of groups."""
+        return (PathState(GROUP, "read"),)
 
     async def observe(self) -> GroupLine | None:
         """The group; None if there is none. Raises ResourceError when the file can't be read."""

@@ -7,6 +7,16 @@ from collections.abc import Iterator, Mapping
 from reactor import ResourceError
 from reactor.resources.accounts.database import ShadowLine
 
+IN_SHADOW = (
+    "password",
+    "expires",
+    "locked",
+    "password_max_age",
+    "password_min_age",
+    "password_warn_days",
+)
+"""The properties of a user that are in shadow(5)."""
+
 _AGES = {"max_age": "--maxdays", "min_age": "--mindays", "warn_days": "--warndays"}
 """The options of chage(1)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +16,7 @@ from reactor import (
     Claim,
     Exclusion,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -40,7 +41,7 @@ from reactor.resources.accounts.database import (
     users,
 )
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
-from reactor.resources.accounts.passwords import has_hash
+from reactor.resources.accounts.passwords import IN_SHADOW, has_hash
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
 from reactor.resources.accounts.property_types import (
@@ -204,6 +205,12 @@ class User(Resource[UserState], kind="user"):
         if self.ensure == "present" and self.groups is not None and self.membership == "inclusive":
             yield Exclusion(groups_of(self.name), self.groups, "groups")
 
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The account files, and the home if it is managed."""
+        from reactor.resources.accounts.lasting import lasting_state_of  # noqa: PLC0415 - once, at the end of a run
+
+        return lasting_state_of(self, self._files)
+
     async def describe(self) -> Mapping[str, Any]:
         """The line in passwd(5) and the groups; never the hash of the password."""
         state = await self.observe()
@@ -301,15 +308,7 @@ class User(Resource[UserState], kind="user"):
     @property
     def _files(self) -> tuple[str, ...]:
         gone_for_a_while = self.ensure == "absent" and self.meta.reverse
-        secret = (
-            "password",
-            "expires",
-            "locked",
-            "password_max_age",
-            "password_min_age",
-            "password_warn_days",
-        )
-        if gone_for_a_while or any(getattr(self, name) is not None for name in secret):
+        if gone_for_a_while or any(getattr(self, name) is not None for name in IN_SHADOW):
             return (PASSWD, GROUP, SHADOW)
         return (PASSWD, GROUP)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -13,6 +13,7 @@ from reactor import (
     AbsolutePath,
     Action,
     Claim,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -106,6 +107,17 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         """The group."""
         wishes = {"ensure": self.ensure, "path": self.path, "mode": self._mode}
         yield Claim("group of alternatives", self.name, wishes)
+
+    def lasting_state(self) -> Sequence[PathState]:
+        """The file of the group, its two symlinks, and the program. Raises ResourceError when the group can't be read."""
+        group = read_group(self.name)
+        links = () if group is None else (choice_link(self.name), group.link)
+        program = () if self.path is None or self.ensure == "absent" else (PathState(self.path),)
+        return (
+            PathState(database_file(self.name), "read"),
+            *(PathState(path, "link") for path in links),
+            *program,
+        )
 
     async def observe(self) -> AlternativesState:
         """The group, and where its symlinks lead. Raises ResourceError when the group can't be read."""

@@ -15,6 +15,7 @@ from reactor import (
     Claim,
     Contradiction,
     Diff,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -189,13 +190,21 @@ class Cron(Resource[Found | None], kind="cron"):
         else:
             yield Claim("path", self._path, {"ensure": "absent"})
 
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The file, and the program of cron. Other users than root may be found elsewhere than in a file."""
+        if self.ensure == "present" and self.user != "root":
+            return None
+        programs = [*filter(_is_program, DAEMONS)] if self.ensure == "present" else []
+        spools = _SPOOLS if self.table == "user" else ()
+        return tuple(PathState(path, "read") for path in (self._path, *programs[:1], *spools[:1]))
+
     async def observe(self) -> Found | None:
         """The file of the job; None if there is none.
 
         Raises ResourceError when no cron is installed, or the user does not exist.
         """
         if self.ensure == "present":
-            if not any(os.access(path, os.X_OK) for path in DAEMONS):
+            if not any(map(_is_program, DAEMONS)):
                 hint = "install one: package: [cron: {}]"
                 raise ResourceError(
                     "no cron is installed, and nothing would run the job", hint, missing=DAEMONS[0]
@@ -305,6 +314,10 @@ class Cron(Resource[Found | None], kind="cron"):
     @property
     def _text(self) -> str:
         return jobs.file_of(self._job, self.environment)
+
+
+def _is_program(path: str) -> bool:
+    return os.access(path, os.X_OK)
 
 
 async def _table_diff(path: str, change: shared_lines.Change) -> Diff:

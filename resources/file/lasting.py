@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,28 +15,39 @@ from reactor.resources.file.property_types import enterable, parse_mode
 if TYPE_CHECKING:
     from reactor.resources.file.kind import File
 
-_PLAIN = frozenset(
-    (
-        "name",
-        "ensure",
-        "content",
-        "source",
-        "owner",
-        "group",
-        "mode",
-        "alias",
-        "require",
-        "subscribe",
-        "after",
-    )
-)
+_OF_ALL = frozenset(("name", "ensure", "owner", "group", "alias", "require", "subscribe", "after"))
+_PLAIN = _OF_ALL | {"content", "source", "mode"}
+_OF_LINK = _OF_ALL | {"target", "force"}
+_OF_ABSENT = frozenset(("name", "ensure", "force", "alias", "require", "subscribe", "after"))
 _TYPES = {"present": "file", "directory": "directory"}
 
 
 def lasting_state_of(file: File) -> Sequence[PathState] | None:
-    """What a check of ``file`` compares; None if that is more than content, owner, group and mode."""
-    if not _PLAIN.issuperset(file.model_fields_set) or file.declared.is_covered:
+    """What a check of ``file`` compares; None if that is more than content, owner, group and mode, or where a link leads."""
+    if file.declared.is_covered:
         return None
+    given = file.model_fields_set
+    match file.ensure:
+        case "link":
+            is_plain = _OF_LINK.issuperset(given) and None not in map(_fixed_id, _owners(file))
+            return _with_directory(PathState(file.name, "link")) if is_plain else None
+        case "absent":
+            return _with_directory(PathState(file.name, "read")) if _OF_ABSENT.issuperset(given) else None
+        case _:
+            return _managed(file) if _PLAIN.issuperset(given) else None
+
+
+def _owners(file: File) -> Sequence[str]:
+    """The owner and the group, as far as they are managed."""
+    return [each for each in (file.owner, file.group) if each is not None]
+
+
+def _with_directory(state: PathState) -> Sequence[PathState]:
+    """The state, and the names in its directory: a check looks for what a killed run has left there."""
+    return state, PathState(os.path.dirname(state.path), "read")
+
+
+def _managed(file: File) -> Sequence[PathState] | None:
     ensure, content = file.ensure, file.content
     if (attributes := _attributes(ensure, file.owner, file.group, file.mode)) is None:
         return None

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from reactor import Action, Claim, PathWatch, Plan, PropertyProblem, Relations, Resource, ResourceError, Watch
+from reactor import (
+    Action,
+    Claim,
+    PathState,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    ResourceError,
+    Watch,
+)
 from reactor.hostfs import Attributes, Inline, content_diff, remove_path, set_attributes, write_file
 from reactor.resources import shared_lines
 from reactor.resources.shared_lines import Found
@@ -137,6 +148,10 @@ class Limits(Resource[Found | None], kind="limits"):
         yield Claim("path", self._path, {"ensure": self.ensure, **content})
         for item, kind, value in self._limits:
             yield Claim(f"{kind} limit {item} of", self._domain, {item: value})
+
+    def lasting_state(self) -> Sequence[PathState]:
+        """Its file."""
+        return (PathState(self._path, "read"),)
 
     async def observe(self) -> Found | None:
         """Its file; None if there is none. Raises ResourceError when it can't be read."""

@@ -23,7 +23,7 @@ from reactor.resources.package.catalog import Catalog, Offer
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
-from reactor.resources.package.dpkg_database import DpkgDatabase
+from reactor.resources.package.dpkg_database import PROGRAM, DpkgDatabase
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
 from reactor.resources.package.file_conflicts import (
     downloaded,
@@ -335,4 +335,4 @@ def _options_of(changes: Changes) -> Options:
 
 def is_here() -> bool:
     """Whether this host uses apt."""
-    return os.access("/usr/bin/apt-get", os.X_OK) and bool(stamp_of("/var/lib/dpkg/status"))
+    return os.access(PROGRAM, os.X_OK) and bool(stamp_of("/var/lib/dpkg/status"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from reactor import Watch
+from reactor import PathState, Watch
 from reactor.resources.package.planner import PackageState
 from reactor.resources.package.transaction import Versions
 
@@ -67,6 +67,10 @@ class Database(ABC):
     def units(self, name: str) -> list[str]:  # noqa: ARG002 - for rpm this would take a process
         """The paths of the systemd units in the installed package ``name``, if they are cheap to find out."""
         return []
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The states of paths with which everything that was read lasts; None if stamps don't tell, as with SQLite."""
+        return None
 
     @abstractmethod
     def _files(self) -> tuple[str, ...]:

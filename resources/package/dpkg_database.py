@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from reactor import PathWatch, ResourceError, Watch, in_thread
+from reactor import PathState, PathWatch, ResourceError, Watch, in_thread
 from reactor.resources.package.database import UNITS_BELOW, Database
 from reactor.resources.package.planner import NOT_INSTALLED, PackageState
 from reactor.resources.package.transaction import Versions
 
+PROGRAM = "/usr/bin/apt-get"
+"""The program by which a host of apt is known."""
 _FIELDS = re.compile(
     r"^(Package|Status|Architecture|Version|Essential|Protected|Important|Provides): (.*)", re.MULTILINE
 )
@@ -91,6 +93,16 @@ class DpkgDatabase(Database):
         if _UNITS_BELOW not in text:
             return []
         return [os.fsdecode(line) for line in text.split(b"\n") if _UNITS_BELOW in line]
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The files of the database, while no program holds its lock. dpkg changes the others with its status file.
+
+        Entries that were left in ``updates`` are more than these. The program tells which package manager the host has.
+        """
+        if self.was_interrupted:
+            return None
+        read = (self._status, self._updates, f"{self._directory}/arch", f"{self._directory}/info", PROGRAM)
+        return (*(PathState(path, "read") for path in read), PathState(self.lock, "unlocked"))
 
     def _files(self) -> tuple[str, ...]:
         return (self._status, self._updates)

@@ -13,6 +13,7 @@ from reactor import (
     Claim,
     Duration,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -155,6 +156,10 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     def source_files(self) -> Collection[str]:
         """The file to install, if there is one."""
         return () if self._local_source is None else (self._local_source,)
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The database of installed packages, if it alone decides, and that no package manager is running."""
+        return self._provider.lasting_state(self._desired)
 
     async def observe(self) -> PackageState:
         """The state of the package, after a running package manager has ended."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 
 import trio
 
-from reactor import ResourceError, emit_output
+from reactor import PathState, ResourceError, emit_output
 from reactor.resources.package.catalog import Catalog
 from reactor.resources.package.database import Database, Stamp, stamp_of
 from reactor.resources.package.locks import released
@@ -44,6 +45,16 @@ class PackageObserver(ABC):
         self._emitted: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
+
+    def lasting_state(self, desired: Desired) -> Sequence[PathState] | None:
+        """The states of paths that alone decide whether the package is as desired; None if more does.
+
+        The lists of repositories get older, and a file to install may say another version.
+        """
+        if desired.ensure == "latest" or desired.follows_file:
+            return None
+        is_enough = not self._needs_more(desired, self.database.find(desired.name))
+        return self.database.lasting_state() if is_enough else None
 
     async def observe(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest version is wanted.

@@ -19,6 +19,7 @@ from reactor import (
     Contradiction,
     Diff,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -149,6 +150,10 @@ class Part(Resource[PartState]):
         """The file."""
         yield PathWatch(self.path)
 
+    def lasting_state(self) -> Sequence[PathState]:
+        """The file."""
+        return (PathState(self.path, "read"),)
+
     async def observe(self) -> PartState:
         """The state of the part. The file is read and parsed once for all its parts."""
         found = await look(self.path)
@@ -186,9 +191,7 @@ class Part(Resource[PartState]):
         """One change of the file, or none."""
         if not state.change or state.found is None:
             return ()
-        run = partial(self._apply_alone)
-        diff = partial(self._diff, state.found)
-        return (Action.proven(state.change, run, diff),)
+        return (Action.proven(state.change, self._apply_alone, partial(self._diff, state.found)),)
 
     async def preflight(self, state: PartState) -> None:
         """Check that the validator can be started, and that the directory is writable."""
@@ -207,9 +210,7 @@ class Part(Resource[PartState]):
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
         """Read the file, change all parts in the order of the manifest, validate the result and write it once."""
-        path = members[0].path
-        composed = await _compose_and_store(path, members)
-        return composed.refusals
+        return (await _compose_and_store(members[0].path, members)).refusals
 
     def run_again(self) -> None:
         """Let the next look read the file."""

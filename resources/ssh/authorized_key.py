@@ -16,6 +16,7 @@ from reactor import (
     Contradiction,
     Diff,
     Flag,
+    PathState,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -134,6 +135,14 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
             if path := self._known_path():
                 yield Claim("path", path, {"ensure": "present", "content": f"{_SPACE} {self.user}"})
         yield Claim("authorized key", f"{self._key.blob} of {self.user}", desired)
+
+    def lasting_state(self) -> Sequence[PathState] | None:
+        """The file of users and that of keys, in the home or with all modes: where else a home leads would count, too."""
+        is_elsewhere = self.path is not None and self.strict_modes
+        if self._account is None or is_elsewhere or find_user(self.user) is None:
+            return None
+        path = self.path or usual_path(self._account.home)
+        return PathState(PASSWD, "read"), PathState(path, "read")
 
     async def observe(self) -> KeyState:
         """The account and its file of keys.

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
 
 import click
 import pytest
@@ -14,12 +15,18 @@ from reactor.cli.options.inputs import manifests_argument
 from reactor.cli.plain_run import plain_run
 
 PLAIN = f'file: [D/x: {{ensure: present, content: one, mode: "0644", {OWN}}}]'
+KEY = f"ssh-ed25519 {b64encode(bytes((0, 0, 0, 11)) + b'ssh-ed25519' + bytes((0, 0, 0, 32)) + bytes(32)).decode()}"
 CAN_PROVE = {
     "a file": PLAIN,
     "a command that creates": "exec: [touch D/y: {creates: D/y}]",
     "a directory": PLAIN.replace("present, content: one", "directory"),
     "a command for a refresh": f"{PLAIN}}}, {{exec: [touch D/y: {{refreshonly: true, subscribe: ['file#D/x']}}]",
     "an order": f"{PLAIN}}}, {{exec: [touch D/y: {{creates: D/y, require: ['file#D/x'], alias: y}}]",
+    "a link": "file: [D/x: {ensure: link, target: /etc}]",
+    "no file": "file: [D/x: {ensure: absent}]",
+    "an account": "user: [root: {shell: /bin/sh, manage_home: true}, none: {ensure: absent, manage_home: true}]",
+    "a job of root": "cron: [x: {user: root, command: 'true', minute: 1}]",
+    "no package": "package: [none: {ensure: absent, provider: apt}]",
     "a name of root": PLAIN.replace(OWN, "owner: root, group: root"),
 }
 CAN_NOT_PROVE = {
@@ -32,12 +39,16 @@ CAN_NOT_PROVE = {
     "a validator": PLAIN.replace("one", "one, validate: 'true {path}'"),
     "a special bit": PLAIN.replace("one", "one, setgid: false"),
     "an owner by name": PLAIN.replace(OWN, "owner: daemon, group: root"),
-    "a link": "file: [D/x: {ensure: link, target: /etc}]",
-    "no file": "file: [D/x: {ensure: absent}]",
     "a command in each run": "exec: [touch D/x: {}]",
     "a guard": "exec: [touch D/x: {creates: D/x, unless: 'true'}]",
     "what a shell would do": "exec: [touch D/x > D/y: {creates: D/x}]",
-    "another kind": f"{PLAIN}}}, {{cron: [x: {{user: root, command: 'true', minute: 1}}]",
+    "a kind that asks the kernel": f"{PLAIN}}}, {{sysctl: [vm.swappiness: {{value: 10}}]",
+    "a user of a directory service": "user: [none: {shell: /bin/sh}]",
+    "a job of a name": "cron: [x: {user: daemon, command: 'true', minute: 1}]",
+    "keys elsewhere": f"authorized_key: [x: {{user: root, path: D/x, key: {KEY}}}]",
+    "the latest package": "package: [none: {ensure: latest, provider: apt}]",
+    "a virtual package": "package: [none: {ensure: present, provider: apt}]",
+    "a package of dnf": "package: [none: {ensure: absent, provider: dnf}]",
 }
 MANIFEST_COMMAND = click.command(manifests_argument(lambda manifests: None))
 JUDGE = """

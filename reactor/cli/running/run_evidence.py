@@ -10,8 +10,8 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
 from reactor.cli.running.run_proof import (
@@ -28,10 +28,12 @@ from reactor.journal.repeated_run import last_run
 from reactor.language.expression import were_parsed
 from reactor.mountinfo import read_mounts
 from reactor.own_process import IMPORTED
+from reactor.resource.plan import ResourceError
 from reactor.resource.redaction import knows_secrets
 
 if TYPE_CHECKING:
     from reactor.loading import LoadedManifest
+    from reactor.mountinfo import MountInfo
     from reactor.resource.base import Resource
     from reactor.resource.relations import PathState
 
@@ -41,6 +43,8 @@ _LARGEST = 64 << 20
 """The most bytes that the next run may have to read."""
 _FOR_MORE = ("reactor.language.templates", "reactor.secrets.store")
 """Modules that are imported when the first template or secret of a manifest is read."""
+_OF_CHECKS = frozenset(("read", "link", "unlocked"))
+"""The types of states that are about what a check has read."""
 _OF_THE_ENGINE = frozenset(("control", "health_checks", "register_when_stable", "slot", "meta"))
 
 
@@ -55,7 +59,7 @@ def keep_proof(program: LoadedManifest, manifests: Sequence[str], state: str, en
     """
     try:
         write_proof(state, _proof(program, manifests, state, ended).text())
-    except (NotProvableError, OSError, ValueError):
+    except (NotProvableError, ResourceError, OSError, ValueError):
         remove_proof(state)
 
 
@@ -73,13 +77,18 @@ def _proof(program: LoadedManifest, manifests: Sequence[str], state: str, ended:
     if sum(each.size for each in unread) > _LARGEST or not all(map(os.path.lexists, existing)):
         raise NotProvableError
     parents = {os.path.dirname(each.path) for each in (*unread, *directories)}
-    ways = _ways((*parents, *map(os.path.dirname, (*inputs, *existing))), inputs)
+    mounts = read_mounts()
+    read = _as_read({each for each in states if each.type in _OF_CHECKS}, {each.point for each in mounts})
+    others = (*inputs, *existing, *read.stamps, *read.missing, *read.unlocked)
+    leading = (*parents, *read.directories, *(each.path for each in states if each.type == "way"))
+    ways = _ways((*leading, *map(os.path.dirname, others)), inputs, mounts)
     code, last = code_of_process(), last_run(state, ended.time)
     if code is None or last is None:
         raise NotProvableError
     return RunProof(
-        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES), stamps,
-        unread, directories, existing, program.graph.refs, last, [*_events(program, ended)],
+        manifests, program.path, session_digest(), time.time(), code, ways, dict.fromkeys(parents, NO_TIMES),
+        stamps | read.stamps, unread, directories, existing, [*read.missing], read.unlocked,
+        program.graph.refs, last, [*_events(program, ended)],
     )  # fmt: skip
 
 
@@ -159,7 +168,66 @@ def _input_stamp(path: str) -> Sequence[int]:
     return stamp_of(found)
 
 
-def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequence[int]]:
+class _AsRead(NamedTuple):
+    """What checks have read: stamps by path, the directories among them, what was missing, and locks that were free."""
+
+    stamps: dict[str, Sequence[int]]
+    directories: list[str]
+    missing: set[str]
+    unlocked: list[str]
+
+
+def _as_read(states: Iterable[PathState], mount_points: Collection[str]) -> _AsRead:
+    """What checks have read, if nothing of it has changed since this process began: then each has read what is there now.
+
+    No file may be mounted from elsewhere. Its device does not tell: overlayfs may show another one for each layer.
+    What the run itself has changed is found as desired by the next one, and then proven. Raises NotProvableError and OSError.
+    """
+    read = _AsRead({}, [], set(), [])
+    for each in states:
+        if each.type == "unlocked":
+            read.unlocked.append(each.path)
+            continue
+        try:
+            found = os.lstat(each.path)
+        except FileNotFoundError:
+            read.missing.add(_first_missing(each.path))
+            continue
+        is_directory = stat.S_ISDIR(found.st_mode)
+        if not _is_as_read(each, found) or (each.path in mount_points and not is_directory):
+            raise NotProvableError
+        read.stamps[each.path] = stamp_of(found)
+        if is_directory:
+            read.directories.append(each.path)
+    return read
+
+
+def _is_as_read(state: PathState, found: os.stat_result) -> bool:
+    """Whether what was found has one name, is followed nowhere, and is older than this process."""
+    if state.type == "link":
+        is_plain = stat.S_ISLNK(found.st_mode)
+    else:
+        is_plain = stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
+    return is_plain and stamp_is_reliable(found, IMPORTED)
+
+
+def _first_missing(path: str) -> str:
+    """The first component of ``path`` that is missing, and was missing for every check. Raises NotProvableError and OSError."""
+    while True:
+        above = os.path.dirname(path)
+        try:
+            found = os.lstat(above)
+        except FileNotFoundError:
+            path = above
+            continue
+        if not stamp_is_reliable(found, IMPORTED):
+            raise NotProvableError
+        return path
+
+
+def _ways(
+    directories: Iterable[str], inputs: Iterable[str], mounts: Iterable[MountInfo]
+) -> dict[str, Sequence[int]]:
     """The identity of each of the directories, and of those above. Raises NotProvableError and OSError.
 
     Who else can write to a directory of inputs may depend on the members of its group.
@@ -171,7 +239,7 @@ def _ways(directories: Iterable[str], inputs: Iterable[str]) -> dict[str, Sequen
         if not stat.S_ISDIR(each.st_mode) or (is_grouped and path in of_inputs):
             raise NotProvableError
     by_device = {each.st_dev: path for path, each in found.items()}
-    if not are_local(by_device.values(), read_mounts()):
+    if not are_local(by_device.values(), mounts):
         raise NotProvableError
     return {path: identity_of(each) for path, each in found.items()}
 

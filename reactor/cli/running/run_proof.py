@@ -59,7 +59,8 @@ class RunProof(NamedTuple):
 
     ``session`` stands for the process, and ``code`` has the stamps of what it has loaded. ``stamps`` are those of files that
     were read and are as desired; ``unread`` are files that must be read. ``directories`` are managed ones, of which nothing
-    but owner, group and mode counts. ``existing`` only must be there. ``ways`` has the identity of each directory that leads
+    but owner, group and mode counts. ``existing`` only must be there, nothing may be at those that are ``missing``, and no
+    other process may lock those that are ``unlocked``. ``ways`` has the identity of each directory that leads
     to any of these, so that no symlink does, and ``listed`` the times of those in which no temporary file was.
     """
 
@@ -74,6 +75,8 @@ class RunProof(NamedTuple):
     unread: Sequence[PathState]
     directories: Sequence[PathState]
     existing: Sequence[str]
+    missing: Sequence[str]
+    unlocked: Sequence[str]
     refs: Sequence[str]
     last: LastRun
     events: Sequence[dict[str, Any]]
@@ -99,6 +102,7 @@ class RunProof(NamedTuple):
         """
         _require(is_recent(self.made) and is_plain_process() and self.session == session_digest())
         _require(is_same_code(self.code))
+        _require(not any(map(_is_locked, self.unlocked)))  # before the files, which a holder may change
         stamps, unread = self._read()
         for path, identity in self.ways.items():
             _require([*identity_of(os.lstat(path))] == identity)
@@ -108,6 +112,8 @@ class RunProof(NamedTuple):
             _require_directory(each)
         for path in self.existing:
             _require(not stat.S_ISLNK(os.lstat(path).st_mode))
+        for path in self.missing:
+            _require_missing(path)
         listed = dict(self._listed())
         if not stamps and listed == self.listed:
             return self
@@ -162,6 +168,20 @@ def _require_directory(each: PathState) -> None:
     _require(
         stat.S_ISDIR(found.st_mode) and (mode, found.st_uid, found.st_gid) == (each.mode, each.uid, each.gid)
     )
+
+
+def _require_missing(path: str) -> None:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return
+    raise ChangedError
+
+
+def _is_locked(path: str) -> bool:
+    from reactor.hostfs.record_locks import lock_holder
+
+    return lock_holder(path) is not None
 
 
 def _read_stamp(each: PathState, device: int) -> Stamp | None:
