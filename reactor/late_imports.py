@@ -53,8 +53,8 @@ def _python_implementation() -> str:
 class _Description(dict[str, Any]):
     """In the place of a TypedDict: makes dictionaries, too, and leaves the types of the keys as text."""
 
-    def __init_subclass__(cls, *, total: bool = True) -> None:
-        """Accept what a TypedDict does."""
+    def __init_subclass__(cls, **_: Any) -> None:
+        """Accept what a TypedDict does, such as ``total``."""
 
     def __new__(cls, *args: Any, **items: Any) -> Any:
         return dict(*args, **items)
@@ -151,7 +151,9 @@ class _Loader:
         """Execute the module. Only what it imports sees the others: all others import the real ones, as always."""
         late = _LATE.get(module.__name__, {})
         changed = _CHANGED.get(module.__name__, {})
-        others = [_LateModule(name, names) for name, names in late.items() if name not in sys.modules]
+        others: list[ModuleType] = [
+            _LateModule(name, names) for name, names in late.items() if name not in sys.modules
+        ]
         others += [_changed(name, names) for name, names in changed.items()]
         places = [(each, place, name, place.get(name)) for each in others for place, name in _places(each)]
         for each, place, name, _ in places:
