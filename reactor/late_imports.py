@@ -7,10 +7,12 @@
 - pydantic uses secrets, which imports OpenSSL, only to compare the values of its secret types.
 - attrs and uuid use platform, with its nine regular expressions, for what sys and os say, too.
 
-Each is imported when one of its names is first used. Two modules make at their import what a run never looks at:
+Each is imported when one of its names is first used. Some modules make at their import what a run hardly looks at:
 
 - pydantic_core describes its schemas, which are dictionaries, for type checkers. Python compiles the text of each of
   the thousand types in these descriptions.
+- pydantic and annotated_types compile up to six functions for each of 50 data classes; `reactor.lean_dataclass` makes
+  them with two.
 - yaml.reader compiles the largest regular expression of all, for a reader in Python. Ours is the one in C.
 """
 
@@ -27,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reactor.distributions import entry_points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
 
@@ -48,6 +50,12 @@ def _python_implementation() -> str:
     import platform  # noqa: PLC0415 - the real one
 
     return platform.python_implementation()
+
+
+def _lean_dataclasses() -> dict[str, Any]:
+    from reactor.lean_dataclass import lean_dataclass  # noqa: PLC0415 - imports inspect
+
+    return {"dataclass": lean_dataclass}
 
 
 class _Description(dict[str, Any]):
@@ -88,13 +96,22 @@ _LATE: dict[str, dict[str, dict[str, Any]]] = {
     "uuid": {"platform": {"system": lambda: os.uname().sysname}},
 }
 """Which modules are late for whom, each with the names that need no import."""
-_CHANGED: dict[str, dict[str, dict[str, Any]]] = {
+_DATA_CLASSES = (
+    "annotated_types",
+    "pydantic._internal._decorators",
+    "pydantic.functional_serializers",
+    "pydantic.functional_validators",
+    "pydantic.json_schema",
+    "pydantic.types",
+)
+_CHANGED: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
     "pydantic_core.core_schema": {
-        "typing" if sys.version_info >= (3, 12) else "typing_extensions": {"TypedDict": _Description}
+        "typing" if sys.version_info >= (3, 12) else "typing_extensions": lambda: {"TypedDict": _Description}
     },
-    "yaml.reader": {"re": {"compile": _LatePattern}},
+    "yaml.reader": {"re": lambda: {"compile": _LatePattern}},
+    **{name: {"dataclasses": _lean_dataclasses} for name in _DATA_CLASSES},
 }
-"""Which modules have other names for whom."""
+"""Which modules have other names for whom. The names are made before the module is executed."""
 
 
 def import_late() -> None:
@@ -154,7 +171,7 @@ class _Loader:
         others: list[ModuleType] = [
             _LateModule(name, names) for name, names in late.items() if name not in sys.modules
         ]
-        others += [_changed(name, names) for name, names in changed.items()]
+        others += [_changed(name, names()) for name, names in changed.items()]
         places = [(each, place, name, place.get(name)) for each in others for place, name in _places(each)]
         for each, place, name, _ in places:
             place[name] = each
