@@ -1,18 +1,26 @@
-"""Lets trio and pydantic be imported without modules that we have no use for.
+"""Lets trio, pydantic and yaml be imported without what we have no use for.
 
 - trio uses OpenSSL, hmac and idna only for TLS and to look up names. They take 3 MiB of memory.
 - trio uses subprocess only to start processes, and a run of files starts none.
 - trio uses ctypes.util to find the library of threads, for which that imports five modules and starts ldconfig.
 - pydantic uses importlib.metadata to find its plugins. That takes 15 ms; `reactor.distributions` finds the same.
 - pydantic uses secrets, which imports OpenSSL, only to compare the values of its secret types.
+- attrs and uuid use platform, with its nine regular expressions, for what sys and os say, too.
 
-Each is imported when one of its names is first used.
+Each is imported when one of its names is first used. Some modules make at their import what a run hardly looks at:
+
+- pydantic_core describes its schemas, which are dictionaries, for type checkers. Python compiles the text of each of
+  the thousand types in these descriptions.
+- pydantic and annotated_types compile up to six functions for each of 50 data classes; `reactor.lean_dataclass` makes
+  them with two.
+- yaml.reader compiles the largest regular expression of all, for a reader in Python. Ours is the one in C.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from importlib.machinery import PathFinder
 from types import ModuleType
@@ -21,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reactor.distributions import entry_points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
 
@@ -33,6 +41,41 @@ def _find_library(name: str) -> str | None:
     from ctypes import util  # noqa: PLC0415 - the real one
 
     return util.find_library(name)
+
+
+def _python_implementation() -> str:
+    """As platform."""
+    if sys.implementation.name == "cpython":
+        return "CPython"
+    import platform  # noqa: PLC0415 - the real one
+
+    return platform.python_implementation()
+
+
+def _lean_dataclasses() -> dict[str, Any]:
+    from reactor.lean_dataclass import lean_dataclass  # noqa: PLC0415 - imports inspect
+
+    return {"dataclass": lean_dataclass}
+
+
+class _Description(dict[str, Any]):
+    """In the place of a TypedDict: makes dictionaries, too, and leaves the types of the keys as text."""
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        """Accept what a TypedDict does, such as ``total``."""
+
+    def __new__(cls, *args: Any, **items: Any) -> Any:
+        return dict(*args, **items)
+
+
+class _LatePattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(re.compile(*self._arguments), name)
 
 
 _METADATA = {
@@ -49,15 +92,33 @@ _LATE: dict[str, dict[str, dict[str, Any]]] = {
     },
     "pydantic.types": {"secrets": {}},
     "pydantic.plugin._loader": {"importlib.metadata": _METADATA},
+    "attr._compat": {"platform": {"python_implementation": _python_implementation}},
+    "uuid": {"platform": {"system": lambda: os.uname().sysname}},
 }
 """Which modules are late for whom, each with the names that need no import."""
+_DATA_CLASSES = (
+    "annotated_types",
+    "pydantic._internal._decorators",
+    "pydantic.functional_serializers",
+    "pydantic.functional_validators",
+    "pydantic.json_schema",
+    "pydantic.types",
+)
+_CHANGED: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
+    "pydantic_core.core_schema": {
+        "typing" if sys.version_info >= (3, 12) else "typing_extensions": lambda: {"TypedDict": _Description}
+    },
+    "yaml.reader": {"re": lambda: {"compile": _LatePattern}},
+    **{name: {"dataclasses": _lean_dataclasses} for name in _DATA_CLASSES},
+}
+"""Which modules have other names for whom. The names are made before the module is executed."""
 
 
 def import_late() -> None:
-    """Let each module in `_LATE` be imported without its late modules, unless it is imported already."""
-    for name, late in _LATE.items():
-        if name not in sys.modules:
-            sys.meta_path.insert(0, _Finder(name, late))
+    """Let each module in `_LATE` and `_CHANGED` be imported that way, unless it is imported already."""
+    names = {name for name in (*_LATE, *_CHANGED) if name not in sys.modules}
+    if names:
+        sys.meta_path.insert(0, _Finder(names))
 
 
 class _LateModule(ModuleType):
@@ -74,47 +135,61 @@ class _LateModule(ModuleType):
 
 
 class _Finder:
-    """Finds one module, once, and lets it be executed by a `_Loader`."""
+    """Finds each of these modules, once, and lets it be executed by a `_Loader`."""
 
-    def __init__(self, module: str, late: Mapping[str, Mapping[str, Any]]) -> None:
-        self._module = module
-        self._late = late
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of the module; None for any other module."""
-        if name != self._module:
+        """Return the spec of one of the modules; None for any other module."""
+        if name not in self._names:
             return None
-        sys.meta_path.remove(self)
+        self._names.remove(name)
+        if not self._names:
+            sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = cast("Loader", _Loader(spec.loader, self._late))
+            spec.loader = cast("Loader", _Loader(spec.loader))
         return spec
 
 
 class _Loader:
-    """Executes a module with a `_LateModule` in the place of each of its late modules that is not imported yet."""
+    """Executes a module with others in the place of its late modules that are not imported yet, and of changed ones."""
 
-    def __init__(self, usual: Loader, late: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, usual: Loader) -> None:
         self._usual = usual
-        self._late = late
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._usual, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module. Only what it imports sees the late modules: all others import the real ones, as always."""
-        late = [_LateModule(name, names) for name, names in self._late.items() if name not in sys.modules]
-        places = [(each, place, name) for each in late for place, name in _places(each)]
-        for each, place, name in places:
+        """Execute the module. Only what it imports sees the others: all others import the real ones, as always."""
+        late = _LATE.get(module.__name__, {})
+        changed = _CHANGED.get(module.__name__, {})
+        others: list[ModuleType] = [
+            _LateModule(name, names) for name, names in late.items() if name not in sys.modules
+        ]
+        others += [_changed(name, names()) for name, names in changed.items()]
+        places = [(each, place, name, place.get(name)) for each in others for place, name in _places(each)]
+        for each, place, name, _ in places:
             place[name] = each
         try:
             self._usual.exec_module(module)
         finally:
-            for each, place, name in places:
+            for each, place, name, before in places:
                 if place.get(name) is each:
                     del place[name]
+                if before is not None:
+                    place[name] = before
+
+
+def _changed(name: str, names: Mapping[str, Any]) -> ModuleType:
+    """Return a copy of the module with other values of these names."""
+    other = ModuleType(name)
+    vars(other).update(vars(importlib.import_module(name)), **names)
+    return other
 
 
 def _places(late: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:

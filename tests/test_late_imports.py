@@ -1,4 +1,5 @@
-"""trio is imported without OpenSSL, pydantic without importlib.metadata, and each has it when it is needed."""
+"""trio is imported without OpenSSL, pydantic without importlib.metadata and types of schemas, yaml without its largest
+pattern, and each has it when it is needed."""
 
 import json
 import subprocess
@@ -30,7 +31,7 @@ print(json.dumps([
     len([finder for finder in sys.meta_path if type(finder).__module__ == "reactor.late_imports"]),
 ]))
 """
-    assert printed(code) == [True, True, True, 2]  # pydantic is not imported yet
+    assert printed(code) == [True, True, True, 1]  # pydantic is not imported yet
 
 
 @pytest.mark.parametrize("first", ["trio", "ssl"])
@@ -168,3 +169,87 @@ async def main():
 trio.run(main)
 """
     assert printed(code) == [False, "x\n", True, True]
+
+
+def test_attrs_and_uuid_are_imported_without_platform_and_know_the_same():
+    code = """
+import json, sys{first}
+import trio, uuid
+from attr import _compat
+known = [_compat.PYPY, uuid._AIX, uuid._LINUX]
+print(json.dumps([known, "platform" in sys.modules, _compat.platform.machine() == uuid.platform.machine() != ""]))
+"""
+    known, imported, usable = printed(code.format(first=", reactor"))
+    assert [imported, usable] == [False, True]
+    assert [known, True, True] == printed(code.format(first=""))
+
+
+SCHEMAS = """
+import json, sys, typing, typing_extensions
+before = [typing, typing_extensions, typing.TypedDict, typing_extensions.TypedDict]
+import reactor
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, core_schema
+class Described(typing_extensions.TypedDict, total=False):
+    number: typing_extensions.Required[int]
+class Model(BaseModel):
+    model_config = ConfigDict(title="T", extra="forbid")
+    items: list[Described]
+try:
+    Model(items=[{}])
+except ValidationError as error:
+    errors = [each["type"] for each in error.errors()]
+config = core_schema.CoreConfig(title="x")
+print(json.dumps([
+    before == [sys.modules["typing"], sys.modules["typing_extensions"], typing.TypedDict, typing_extensions.TypedDict],
+    typing_extensions.is_typeddict(ErrorDetails), typing_extensions.is_typeddict(core_schema.CoreConfig),
+    type(config) is dict, config, core_schema.str_schema(max_length=1), errors,
+    Model.model_json_schema()["properties"]["items"]["items"], Model.model_json_schema()["title"],
+    TypeAdapter(Described).validate_python({"number": "3"}),
+]))
+"""
+
+
+def test_the_descriptions_of_schemas_make_dictionaries_and_all_others_have_typed_ones():
+    assert printed(SCHEMAS) == [
+        True,
+        True,
+        False,
+        True,
+        {"title": "x"},
+        {"type": "str", "max_length": 1},
+        ["missing"],
+        {"$ref": "#/$defs/Described"},
+        "T",
+        {"number": 3},
+    ]
+
+
+def test_the_reader_of_yaml_in_python_still_refuses_what_can_not_be_printed():
+    code = """
+import json, re, reactor, yaml
+found = [yaml.reader.re.search is re.search, re is __import__("sys").modules["re"], type(re.compile("a")) is re.Pattern]
+found.append(yaml.load("a: b\\n", yaml.SafeLoader))
+try:
+    yaml.load("a: \\x01", yaml.SafeLoader)
+except yaml.reader.ReaderError as error:
+    found.append([error.position, error.reason])
+print(json.dumps(found))
+"""
+    assert printed(code) == [True, True, True, {"a": "b"}, [3, "special characters are not allowed"]]
+
+
+def test_a_module_that_can_not_be_imported_leaves_the_real_ones_in_place(tmp_path):
+    (tmp_path / "yaml").mkdir()
+    (tmp_path / "yaml/__init__.py").write_text("")
+    (tmp_path / "yaml/reader.py").write_text("import re\nPATTERN = re.compile('a')\n1 / 0\n")
+    code = f"""
+import json, re, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import reactor
+try:
+    import yaml.reader
+except ZeroDivisionError:
+    print(json.dumps([sys.modules["re"] is re, type(re.compile("a")) is re.Pattern]))
+"""
+    assert printed(code) == [True, True]

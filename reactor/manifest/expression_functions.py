@@ -23,7 +23,6 @@ from reactor.language.secrets import (
 )
 from reactor.language.values import describe_kind, to_string
 from reactor.manifest.evaluation import NotYetError, Outcomes, bare_expression
-from reactor.manifest.jet_templates import TemplateData, render
 from reactor.manifest.source import LineMap
 from reactor.resource.declared import Outputs
 from reactor.resource.redaction import register_secret, with_each_secret
@@ -31,6 +30,7 @@ from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
 if TYPE_CHECKING:
+    from reactor.manifest.jet_templates import TemplateData
     from reactor.resource.network_value import Network
 
 MAX_FILE = 16 * 1024 * 1024
@@ -140,6 +140,8 @@ class ExpressionFunctions:
 
     def for_templates(self) -> TemplateData:
         """Return the context and functions of templates."""
+        from reactor.manifest.jet_templates import TemplateData  # noqa: PLC0415 - few manifests have templates
+
         return TemplateData.of(self.scope, {"lookup": self.lookup, **self._shared})
 
     @contextmanager
@@ -288,6 +290,8 @@ class ExpressionFunctions:
         if self.scope.is_brief:
             raise BriefLimitError
         with self._deeper():
+            from reactor.manifest.jet_templates import render  # noqa: PLC0415 - as above
+
             return render(body, delimiters, self.for_templates(), self.read_file, self._note)
 
     def _note(self, what: str) -> None:

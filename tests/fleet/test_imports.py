@@ -39,6 +39,7 @@ UNUSED = {
     "reactor.language.expression.template",
     "reactor.manifest.assertions",
     "reactor.manifest.ccm_parts",
+    "reactor.manifest.jet_templates",
     "reactor.manifest.kind_defaults",
     "reactor.manifest.deferred_elements",
     "reactor.manifest.notify_section",
