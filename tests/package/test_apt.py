@@ -127,7 +127,10 @@ async def test_each_refusal_is_reported_also_when_the_transaction_fails(apt):
     )
     assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
     assert story.checks("package#app")[0].error.startswith("app is held at 1.0-1")
-    assert "given up" in story.checks("package#tiny19")[0].error
+    # Which ones are still in question then depends on which came in time for the first transaction.
+    errors = [story.checks(f"package#tiny{number}")[0].error for number in range(20)]
+    assert any("given up" in error for error in errors)
+    assert all("Err:" in error for error in errors)
 
 
 async def test_an_error_quotes_what_apt_and_dpkg_name_as_the_cause(apt):
