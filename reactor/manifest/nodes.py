@@ -91,8 +91,7 @@ class Mapping(_Node[str], dict[str, Any]):
 
     __slots__ = ("_marks", "_raw")
 
-    def __init__(self, at: int) -> None:
-        super().__init__()
+    def __init__(self, at: int) -> None:  # without that of the base, which does nothing more
         self._marks = array("I", (at,))  # followed by the offsets of key and value of each entry
         self._raw: dict[str, str] | None = None
 
@@ -154,8 +153,7 @@ class Sequence(_Node[int], list[Any]):
 
     __slots__ = ("_marks", "_raw")
 
-    def __init__(self, at: int) -> None:
-        super().__init__()
+    def __init__(self, at: int) -> None:  # without that of the base, which does nothing more
         self._marks = array("I", (at,))
         self._raw: dict[int, str] | None = None
 
