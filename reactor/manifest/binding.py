@@ -130,8 +130,7 @@ class Binder:
         def common(reader: ValueReader) -> Values:
             return reader.read(defaults, model).over(general.values) if defaults else general.values
 
-        bodies = [body for item in items if isinstance(item, Mapping) for body in item.values()]
-        if not any(isinstance(body, Mapping) and self._loops.keys(body) for body in bodies):
+        if not self._has_loops(items):
             common(self._loops.outside.reader)  # reports its errors also if the list has no other item
         bound = self._bound_list(model, (defaults, general.node), common)
         of_list = _List(model, common, bound, self._molds(model, items))
@@ -165,6 +164,16 @@ class Binder:
         from reactor.manifest.bound_items import BoundList  # noqa: PLC0415 - only an editor has bound items
 
         return BoundList(self._bound, model, written, common, self._loops.outside)
+
+    def _has_loops(self, items: Sequence) -> bool:
+        looped = (
+            body
+            for item in items
+            if isinstance(item, Mapping)
+            for body in item.values()
+            if isinstance(body, Mapping) and FOR_EACH in body
+        )
+        return any(map(self._loops.keys, looped))
 
     def _molds(self, model: type[Resource], items: Sequence) -> Molds | None:
         if not self._allows_molds or len(items) < _LONG or issubclass(model, Composite):
@@ -250,7 +259,9 @@ class Binder:
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""
-        found = [item for item in items if isinstance(item, Mapping) and [*item] == [DEFAULTS]]
+        found = [
+            item for item in items if isinstance(item, Mapping) and DEFAULTS in item and [*item] == [DEFAULTS]
+        ]
         for another in found[1:]:
             notes = [("first given here", found[0].at)]
             message = f"the list of {model.kind} resources has defaults already"

@@ -137,6 +137,8 @@ class Mapping(_Node[str], dict[str, Any]):
 
     def key_at(self, key: str) -> int:
         """Return the offset of ``key``. Raises KeyError when it is missing."""
+        if len(self) == 1 and key in self:
+            return self._marks[1]  # an item of a list
         return self._marks[2 * self._index(key) + 1]
 
     def key_offsets(self) -> Iterator[tuple[str, int]]:
