@@ -70,7 +70,10 @@ def _compiled() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def runs_of(text: str) -> list[Run] | None:
-    """Return the runs of plain items in ``text``, in order; None if the parser must read all of it."""
+    """Return the runs of plain items in ``text``, in order; None if the parser must read all of it.
+
+    Stops when the parser must read more than half of it.
+    """
     pieces = range(0, len(text), _WINDOW)
     if ("\x7f" in text) if text.isascii() else any(_UNUSUAL.search(text, at, at + _WINDOW) for at in pieces):
         return None
@@ -82,16 +85,24 @@ def runs_of(text: str) -> list[Run] | None:
 
 def _runs(text: str) -> Iterator[Run]:
     pattern, _ = _compiled()
-    at = 0
-    while at < len(text):
+    at = read = 0
+    while at < len(text) and 2 * (at - read) < len(text):
         found = pattern.search(text, at, at + _WINDOW)
         if found is None:
             at += _WINDOW - _PIECE
-            continue
-        reader = _RunReader(text, found)
-        at = reader.end
-        if len(reader.items) > _FEWEST:
-            yield reader.run()
+        elif found.end() < at + _WINDOW - _PIECE and _count(text, found) <= _FEWEST:
+            at = found.end() - 1
+        else:
+            reader = _RunReader(text, found)
+            at = reader.end
+            if len(reader.items) > _FEWEST:
+                run = reader.run()
+                read += run.end - run.start
+                yield run
+
+
+def _count(text: str, found: re.Match[str]) -> int:
+    return text.count(f"\n{found[1]}- ", found.start(), found.end())
 
 
 class _RunReader:

@@ -182,6 +182,36 @@ def always(monkeypatch):
     return found
 
 
+def items(body):
+    return "resources:\n  - file:\n" + "".join(f"      - /f{n}:\n{body.format(n=n)}" for n in range(2000))
+
+
+PLAIN = '          content: "line {n}\\n"\n          mode: 0644\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "is_used"),
+    [
+        (items(PLAIN), True),
+        (items(PLAIN) + "      - /g: {content: x}\n  - user:\n      - ada:\n", True),
+        (items(PLAIN) + "z: 1\nz: 2\n", False),
+        (items(PLAIN) + "z: &a 1\n", False),
+        ("text: |\n" + items(PLAIN).replace("resources", "  resources"), False),
+        (items(PLAIN + "          mode: 0600\n"), False),
+        (items("          content: [a]\n"), False),
+        (items(PLAIN).replace("line 7\\", "line \u2028"), False),
+    ],
+)
+def test_only_long_lists_of_plain_items_are_read_without_the_parser(monkeypatch, text, is_used):
+    found = []
+    original = shortened_text.root_of
+    monkeypatch.setattr(shortened_text, "root_of", lambda *of: found.append(original(*of)) or found[-1])
+    mine = seen(text)
+    assert [root is not None for root in found] == [is_used]
+    monkeypatch.setattr(yaml_tree, "_LONG", 10**9)
+    assert mine == seen(text)
+
+
 def test_whatever_the_text_is_it_means_what_the_parser_says(monkeypatch, always):
     choose = random.Random(SEED)
     used = 0
