@@ -45,21 +45,24 @@ _MOST = 100
 Validate = Callable[[Any], Any]
 
 
-class _Slot(NamedTuple):
-    """The property ``field`` that an item gives. Without ``validate``, only the ``given`` value is known to be valid.
+class _Value(NamedTuple):
+    """The ``given`` value of a property, and its source text ``raw`` if it is not a string."""
 
-    ``raw`` is its source text if it is not a string.
-    """
-
-    field: str
-    shape: Shape
-    validate: Validate | None
     given: Any
     raw: str | None
+    shape: Shape
 
     def is_given(self, value: Any, raw: str | None) -> bool:
         """Whether ``value`` is the given one, written alike."""
         return value.__class__ is self.given.__class__ and value == self.given and raw == self.raw
+
+    def fitting(self, value: Any, raw: str | None) -> Any:
+        """What the property gets of ``value``, which is not a string."""
+        return value if value is None else self.shape.fit(value, raw or "")
+
+
+_Slot = tuple[str, str, Validate | None, _Value]
+"""A key of an item, and its property. Without the function to validate it, only the given value is known to be valid."""
 
 
 class _Mold(NamedTuple):
@@ -88,7 +91,7 @@ class _Mold(NamedTuple):
             return None
         shape = Shape(model=model)
         slots = (
-            _Slot(names[key], shape.inside(key), validators.get(names[key]), value, body.raw(key))
+            (key, names[key], validators.get(names[key]), _Value(value, body.raw(key), shape.inside(key)))
             for key, value in body.items()
         )
         return cls(properties, made.resource.__pydantic_fields_set__, validators["name"], tuple(slots))
@@ -99,19 +102,19 @@ class _Mold(NamedTuple):
             return None
         properties = self.properties.copy()
         properties["name"] = self.name(name)
-        for slot, (key, value) in zip(self.slots, body.items(), strict=True):
+        for (key, field, validate, slot), value in zip(self.slots, body.values(), strict=True):
             if value.__class__ is str:
                 if "{" in value and parse_template(value) is not None:
                     return None
             elif value.__class__ not in _SCALARS:
                 return None
-            if slot.validate is None:
+            if validate is None:
                 if not slot.is_given(value, body.raw(key)):
                     return None
-            elif value.__class__ is str or value is None:
-                properties[slot.field] = slot.validate(value)
+            elif value.__class__ is str:
+                properties[field] = validate(value)
             else:
-                properties[slot.field] = slot.validate(slot.shape.fit(value, body.raw(key) or ""))
+                properties[field] = validate(slot.fitting(value, body.raw(key)))
         return properties
 
 
