@@ -30,6 +30,9 @@ MAX_ID = 2**32 - 2
 """The highest id: the next one means "do not change" to chown(2)."""
 
 
+_ROOT = frozenset((None, "root", "0"))
+
+
 def is_id(name: str) -> bool:
     """Whether ``name`` is an id in digits. Unlike chown(1), ids are never looked up as names."""
     return name.isascii() and name.isdigit()
@@ -63,8 +66,10 @@ def names_of(uid: int, gid: int) -> tuple[str, str]:
 @lru_cache(maxsize=64)
 def accounts_of(owner: str | None, group: str | None) -> tuple[str, ...]:
     """The accounts that ``owner`` and ``group`` depend on, as refs (``user#ada``). Root is omitted."""
+    if owner in _ROOT and group in _ROOT:
+        return ()  # of most files
     named = (("user", owner), ("group", group))
-    return tuple(f"{kind}#{name}" for kind, name in named if name not in (None, "root", "0"))
+    return tuple(f"{kind}#{name}" for kind, name in named if name not in _ROOT)
 
 
 class Accounts:

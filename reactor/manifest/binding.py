@@ -12,7 +12,7 @@ from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, listed, shown
-from reactor.manifest.resource_factory import ResourceFactory
+from reactor.manifest.resource_factory import Bound, ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
@@ -29,6 +29,10 @@ from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
     from reactor.manifest.bound_items import BoundItems, BoundList
+    from reactor.manifest.molds import Molds
+
+_LONG = 50
+"""The fewest items of a list that are made alike: for fewer, it does not pay to find out how."""
 
 
 class _List(NamedTuple):
@@ -37,6 +41,7 @@ class _List(NamedTuple):
     model: type[Resource]
     defaults: Callable[[ValueReader], Values]
     bound: BoundList | None
+    molds: Molds | None
 
 
 class Binder:
@@ -51,6 +56,7 @@ class Binder:
         factory: ResourceFactory,
         *,
         allows_loops: bool,
+        allows_molds: bool = False,
         defaults: KindDefaults = NO_DEFAULTS,
         bound: BoundItems | None = None,
     ) -> None:
@@ -60,6 +66,7 @@ class Binder:
         self._factory = factory
         self._general = defaults
         self._bound = bound
+        self._allows_molds = allows_molds
         self._loops = Loops(problems, expression_context, allowed=allows_loops)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
@@ -123,10 +130,10 @@ class Binder:
         def common(reader: ValueReader) -> Values:
             return reader.read(defaults, model).over(general.values) if defaults else general.values
 
-        bodies = [body for item in items if isinstance(item, Mapping) for body in item.values()]
-        if not any(isinstance(body, Mapping) and self._loops.keys(body) for body in bodies):
+        if not self._has_loops(items):
             common(self._loops.outside.reader)  # reports its errors also if the list has no other item
-        of_list = _List(model, common, self._bound_list(model, (defaults, general.node), common))
+        bound = self._bound_list(model, (defaults, general.node), common)
+        of_list = _List(model, common, bound, self._molds(model, items))
         for index, item in enumerate(items):
             if not isinstance(item, Mapping) or len(item) != 1:
                 self._report_item(model, item, items.value_at(index))
@@ -136,6 +143,8 @@ class Binder:
                 continue
             if body is None or isinstance(body, Mapping):
                 declaration = Declaration(item.key_at(name), body, defaults, general.node)
+                if of_list.molds is not None and of_list.molds.add(name, declaration):
+                    continue
                 if not self._bind_again(of_list, name, declaration):
                     self._bind_item(of_list, name, declaration)
                 continue
@@ -156,6 +165,23 @@ class Binder:
 
         return BoundList(self._bound, model, written, common, self._loops.outside)
 
+    def _has_loops(self, items: Sequence) -> bool:
+        looped = (
+            body
+            for item in items
+            if isinstance(item, Mapping)
+            for body in item.values()
+            if isinstance(body, Mapping) and FOR_EACH in body
+        )
+        return any(map(self._loops.keys, looped))
+
+    def _molds(self, model: type[Resource], items: Sequence) -> Molds | None:
+        if not self._allows_molds or len(items) < _LONG or issubclass(model, Composite):
+            return None
+        from reactor.manifest.molds import Molds  # noqa: PLC0415 - few manifests have long lists
+
+        return Molds(model, self._problems, self._resource_table, self._factory)
+
     def _bind_item(self, of_list: _List, key: str, declaration: Declaration) -> None:
         """Bind one item of a list: a name (``key``) and its properties. A loop makes several resources of it."""
         body, problems = declaration.body, self._problems.count
@@ -164,12 +190,15 @@ class Binder:
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
+        loop = body is not None and self._loops.keys(body)
         for iteration in self._iterations(of_list.model, key, declaration):
             values = self._values(of_list, key, declaration, iteration.reader)
             is_clean = self._problems.count == problems
             made = self._factory.make(of_list.model, declaration, values, iteration.expression_context)
             if of_list.bound is not None and made is not None and is_clean:
                 of_list.bound.keep(key, declaration, made)
+            if of_list.molds is not None and isinstance(made, Bound) and is_clean and not loop:
+                of_list.molds.learn(body, made)
 
     def _values(self, of_list: _List, key: str, declaration: Declaration, reader: ValueReader) -> Values:
         values = self._own_values(of_list, key, declaration, reader).over(of_list.defaults(reader))
@@ -230,7 +259,9 @@ class Binder:
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""
-        found = [item for item in items if isinstance(item, Mapping) and [*item] == [DEFAULTS]]
+        found = [
+            item for item in items if isinstance(item, Mapping) and DEFAULTS in item and [*item] == [DEFAULTS]
+        ]
         for another in found[1:]:
             notes = [("first given here", found[0].at)]
             message = f"the list of {model.kind} resources has defaults already"

@@ -301,6 +301,13 @@ class ManifestLoader:
             expression_context,
             factory,
             allows_loops=not document.is_ccm,
+            allows_molds=not (
+                form.is_ccm
+                or meta
+                or self._children.scope
+                or self._inputs.bound is not None
+                or problems.source.is_secret
+            ),
             defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
             bound=bound,
         ).bind(entries)

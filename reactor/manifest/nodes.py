@@ -8,9 +8,9 @@ text of scalars that are not strings: ``0644``, ``1.10``, ``true``.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as AbstractMapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 Key = TypeVar("Key", str, int)
 
@@ -57,6 +57,21 @@ class _Node(Generic[Key]):
             and all(value.is_like(other[key]) for key, value in self._entries() if value.__class__ in _NODES)  # type: ignore[index]
         )
 
+    def has_offsets_of(self, other: Self) -> bool:
+        """Whether all offsets are those of ``other``, which is written alike."""
+        return bool(self._marks == other._marks) and all(
+            value.has_offsets_of(other[key])  # type: ignore[index]
+            for key, value in self._entries()
+            if value.__class__ in _NODES
+        )
+
+    def move(self, moved: Callable[[int], int]) -> None:
+        """Give everything the offset that is ``moved`` from its own."""
+        self._marks = array("I", map(moved, self._marks))  # type: ignore[misc]
+        for _, value in self._entries():
+            if value.__class__ in _NODES:
+                value.move(moved)
+
     def shift(self, first: int, by: int) -> None:
         """Add ``by`` to the offsets from ``first`` on, here and in all values: the text before these has changed."""
         marks: array[int] = self._marks
@@ -72,10 +87,7 @@ class _Node(Generic[Key]):
 
     def shift_all(self, by: int) -> None:
         """Add ``by`` to all offsets."""
-        self._marks = array("I", map(by.__add__, self._marks))  # type: ignore[misc]
-        for _, value in self._entries():
-            if value.__class__ in _NODES:
-                value.shift_all(by)
+        self.move(by.__add__)
 
     def _starts(self, marks: array[int]) -> array[int]:
         """The offsets in ``marks`` at which the entries begin."""
@@ -91,8 +103,7 @@ class Mapping(_Node[str], dict[str, Any]):
 
     __slots__ = ("_marks", "_raw")
 
-    def __init__(self, at: int) -> None:
-        super().__init__()
+    def __init__(self, at: int) -> None:  # without that of the base, which does nothing more
         self._marks = array("I", (at,))  # followed by the offsets of key and value of each entry
         self._raw: dict[str, str] | None = None
 
@@ -126,6 +137,8 @@ class Mapping(_Node[str], dict[str, Any]):
 
     def key_at(self, key: str) -> int:
         """Return the offset of ``key``. Raises KeyError when it is missing."""
+        if len(self) == 1 and key in self:
+            return self._marks[1]  # an item of a list
         return self._marks[2 * self._index(key) + 1]
 
     def key_offsets(self) -> Iterator[tuple[str, int]]:
@@ -154,8 +167,7 @@ class Sequence(_Node[int], list[Any]):
 
     __slots__ = ("_marks", "_raw")
 
-    def __init__(self, at: int) -> None:
-        super().__init__()
+    def __init__(self, at: int) -> None:  # without that of the base, which does nothing more
         self._marks = array("I", (at,))
         self._raw: dict[int, str] | None = None
 
@@ -174,6 +186,18 @@ class Sequence(_Node[int], list[Any]):
         self._marks[index + 1] = value_at
         raws = {each: text for each, text in self.raws.items() if each != index}
         self._raw = ({**raws, index: raw} if raw is not None else raws) or None
+
+    def insert_after(self, more: AbstractMapping[int, tuple[list[Any], array[int]]]) -> None:
+        """Insert items, which are no scalars, with their offsets, each list after the item of that index."""
+        items, marks, raws = [*self], self._marks, self.raws
+        self.clear()
+        self._marks, self._raw = marks[:1], None
+        for index, item in enumerate(items):
+            self.put(item, marks[index + 1], raws.get(index))
+            if index in more:
+                inserted, offsets = more[index]
+                self.extend(inserted)
+                self._marks.extend(offsets)
 
     def value_at(self, index: int) -> int:
         """Return the offset of the item. Raises IndexError when there is none."""

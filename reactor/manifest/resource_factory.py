@@ -72,7 +72,7 @@ class ResourceFactory:
         self.direct: list[int] = []
         self._problems = problems
         self._resource_table = resource_table
-        self._form = form
+        self.form = form
         self._meta = meta
         self._included = included
         self._scope = scope
@@ -149,7 +149,7 @@ class ResourceFactory:
         (first, number), found = numbered_ref, failed.resource
         self._scope_alias(found)
         ref = numbered(first if self._scope else f"{found.kind}#{found.name}", number)
-        declare(found, Declared(ref, self._form, declaration.at))
+        declare(found, Declared(ref, self.form, declaration.at))
         self._resource_table.placeholders.append((found, declaration))
 
     def _add_bound(
@@ -165,7 +165,7 @@ class ResourceFactory:
         ref = numbered(first if is_label else f"{resource.kind}#{resource.name}", number)
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
-        declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
+        declare(resource, Declared(ref, self.form, declaration.at, deferred, secrets=secrets))
         self._warn(bound, declaration, expression_context)
         self._add(resource, declaration)
 
@@ -217,7 +217,7 @@ class ResourceFactory:
         elements = deferred.expand(self._report_late)
         known = {} if elements is None else {FOR_EACH: elements.elements, SUBITEMS: elements.nested}
         loop = DeferredLoop.model_validate(values.plain | known)
-        declare(loop, Declared(ref, self._form, declaration.at, deferred))
+        declare(loop, Declared(ref, self.form, declaration.at, deferred))
         self._add(loop, declaration)
         first = len(self._resource_table.resources)
         yield elements
@@ -320,7 +320,7 @@ class ResourceFactory:
         ref = f"{model.kind}#{self._scope if is_label else ''}{name}"
         again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
-        may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
+        may_repeat = self.form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or (is_composite and not is_label):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         hint = "remove one of them, or rename it"

@@ -64,15 +64,19 @@ class ResourceTable:
         self.resources.append(resource)
         self.declarations.append(declaration)
 
+    def take(self, ref: str, at: int, problems: Problems) -> bool:
+        """Reserve ``ref`` for the resource at the offset ``at``, and return True, if it is not taken."""
+        spot = problems.source.lines, at, self.part
+        return self._taken.setdefault(ref, spot) is spot
+
     def claim(self, ref: str, at: int, problems: Problems, hint: str, again: str) -> bool:
         """Reserve ``ref`` for the resource at the offset ``at``. If it is taken, add a problem and return False.
 
         ``again`` is the hint if the same declaration has taken it.
         """
-        spot = problems.source.lines, at, self.part
-        if (taken := self._taken.setdefault(ref, spot)) is spot:
+        if self.take(ref, at, problems):
             return True
-        lines, first_at, _ = taken
+        lines, first_at, _ = self._taken[ref]
         first = lines.place(first_at)
         notes = [("first declared here", first)]
         if first == problems.source.lines.place(at):

@@ -39,6 +39,9 @@ MAX_EXPANDED = 1_000_000
 _PIECE = 64 * 1024
 """Characters that the parser copies at once."""
 
+_LONG = 64 * 1024
+"""Characters of a text for which it pays to look for plain items."""
+
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _MERGE = "<<"
@@ -101,6 +104,21 @@ class Parsed(NamedTuple):
 
 def parsed(problems: Problems, loader: Callable[[Any], Any] = LOADER, depth: int = 1) -> Parsed:
     """Do the same as `parse` for a text whose root is at the ``depth`` of a tree, and say more of the result."""
+    if len(problems.source.text) > _LONG:
+        from reactor.manifest.shortened_text import root_of  # noqa: PLC0415 - most manifests are short
+
+        root = root_of(problems, lambda others: _separable_root(others, loader, depth))
+        if root is not None:
+            return Parsed(root, is_separable=True)
+    return _parsed_whole(problems, loader, depth)
+
+
+def _separable_root(problems: Problems, loader: Callable[[Any], Any], depth: int) -> Any:
+    found = _parsed_whole(problems, loader, depth)
+    return found.root if found.is_separable and not problems else None
+
+
+def _parsed_whole(problems: Problems, loader: Callable[[Any], Any], depth: int) -> Parsed:
     text = with_whole_characters(without_yaml11_breaks(problems.source.text))
     parser = loader(text if len(text) <= _PIECE else _Stream(text))
     following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)

@@ -112,6 +112,8 @@ class RealPaths:
 
     def _directory(self, path: str) -> str:
         """The real path of the directory ``path``, resolved from its nearest known parent on."""
+        if (known := self._directories.get(path)) is not None:
+            return known
         missing = []
         while (known := self._directories.get(path)) is None:
             missing.append(path)

@@ -27,12 +27,7 @@ from reactor import (
     in_thread,
     own_renames,
 )
-from reactor.hostfs import (
-    FileType,
-    accounts_of,
-    keep_for_undo,
-    names_of,
-)
+from reactor.hostfs import FileType, accounts_of, keep_for_undo, names_of
 from reactor.resources.download.source import Checksum, is_url, unprotected
 from reactor.resources.file.make_reconciler import permissions_of, reconciler_for
 from reactor.resources.file.property_types import (
@@ -58,6 +53,9 @@ if TYPE_CHECKING:
     from reactor.resources.file.template import TemplateContent
 
 _CLAIMED_IF_GIVEN = ("setgid", "sticky", "acl", "xattrs", "capabilities")
+_RARELY_CLAIMED = frozenset(("recurse", *_CLAIMED_IF_GIVEN))
+_RARE_DEPENDENCIES = frozenset(("source", "template", "target", "acl", "validate_with"))
+"""Properties with paths or accounts that the file depends on, besides its directory, owner and group."""
 
 
 class File(Resource[FileState], kind="file", providers=("posix",)):
@@ -279,6 +277,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def _dependencies(self) -> tuple[str, ...]:
         """The parent directory, the source or target, the owners, and the files that the validator runs and reads."""
         needed = [] if self.name == "/" else [self.name.rpartition("/")[0] or "/"]
+        if _RARE_DEPENDENCIES.isdisjoint(self.__dict__):  # as most; a default value is slow to read
+            return (*needed, *accounts_of(self.owner, self.group))
         needed += self.source_files()
         if self.target is not None:
             needed.append(os.path.normpath(os.path.join(os.path.dirname(self.name), self.target)))
@@ -295,24 +295,23 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The path, with all its managed properties."""
         desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "link":
-            owners = {"owner": self.owner, "group": self.group}
-            desired.update(
-                target=self.target, **{key: text for key, text in owners.items() if text is not None}
-            )
+            values = {"target": self.target, "owner": self.owner, "group": self.group}
+            desired.update((name, value) for name, value in values.items() if value is not None)
         elif self.ensure != "absent":
-            desired.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
-            if self.recurse:
-                desired.update(recurse=True, file_mode=self.file_mode)
-            for name in _CLAIMED_IF_GIVEN:
-                if (value := getattr(self, name)) is not None:
-                    desired[name] = value
+            desired["owner"], desired["group"] = self.owner, self.group
+            desired["mode"] = permissions_of(self) & MAX_MODE
+            if not _RARELY_CLAIMED.isdisjoint(self.__dict__):
+                if self.recurse:
+                    desired.update(recurse=True, file_mode=self.file_mode)
+                given = {name: getattr(self, name) for name in _CLAIMED_IF_GIVEN}
+                desired.update((name, value) for name, value in given.items() if value is not None)
             if self.content is not None:
                 desired["content"] = self.content
             elif self.source is not None:
                 desired["content"] = ("copied from", self.source)
             elif self.template is not None:
                 desired["content"] = ("rendered from", self.template, self.data)
-        yield Claim("path", self.name, desired)
+        return (Claim("path", self.name, desired),)
 
     @cached_property
     def changed_paths(self) -> ChangedPaths:

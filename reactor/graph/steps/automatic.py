@@ -51,16 +51,16 @@ class _Paths:
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
             if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
-                relations = builder.relations(vertex)
-                for path in relations.provides:
+                provides, removes, clears, depends_on, _, edits = builder.relations(vertex)
+                for path in provides:
                     _index(self._provided, path, real.of(path), vertex)
-                for path in relations.edits:
+                for path in edits:
                     _index(self._edited, path, real.of(path), vertex)
-                for path in relations.depends_on:
+                for path in depends_on:
                     _index(self._used, path, real.followed(path), vertex)
-                for path in relations.removes:
+                for path in removes:
                     _index(self._removed, path, real.of(path), vertex)
-                for path in relations.clears:
+                for path in clears:
                     _index(self._cleared, path, real.of(path), vertex)
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
@@ -92,6 +92,8 @@ class _Paths:
             removers = _below(path, self._sorted_removed, self._removed) if is_whole else []
             above = self._providers_above(path.rstrip("/") if is_whole else path)
             editors = frozenset(self._edited.get(path, ()))
+            if not (above or within or removers):
+                continue
             before_editors = _nearest(above, editors) if editors else []
             for user in users:
                 reason = f"{self._refs[user]} uses {path}"
@@ -185,9 +187,11 @@ def _as_directory(path: str) -> str:
 
 def _index(index: _PathIndex, path: str, real: str, vertex: int) -> None:
     """Add ``vertex`` under the path as written, and under the real path if symlinks lead there."""
-    index.setdefault(path, []).append(vertex)
-    if real != path:
-        index.setdefault(real, []).append(vertex)
+    for each in (path,) if real == path else (path, real):
+        if (known := index.get(each)) is None:
+            index[each] = [vertex]  # takes less memory than a list that grows
+        else:
+            known.append(vertex)
 
 
 def _nearest(above: list[list[int]], but: Collection[int]) -> list[int]:

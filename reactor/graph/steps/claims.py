@@ -112,9 +112,8 @@ def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """The resources whose source is, by another name, the file or directory that they create."""
     real = builder.real_paths
     for vertex in builder.managed:
-        if not (
-            sources := [path for path in builder.resources[vertex].source_files() if path.startswith("/")]
-        ):
+        files = builder.resources[vertex].source_files()
+        if not (files and (sources := [path for path in files if path.startswith("/")])):
             continue
         made = [real.of(path) for path in builder.relations(vertex).provides if path.startswith("/")]
         for source in sources:

@@ -82,7 +82,9 @@ def add_references(builder: GraphBuilder) -> None:
     """Add an edge for each reference; report references to missing names and to the referring resource itself."""
     for vertex, resource in enumerate(builder.resources):
         for name, kind in _PROPERTIES.items():
-            for position, target in enumerate(getattr(resource, name)):
+            if not (targets := getattr(resource, name)):
+                continue
+            for position, target in enumerate(targets):
                 reason = f"{name} in {builder.refs[vertex]}"
                 edge = BuilderEdge(_meant(kind, resource), reason, vertex, (name, position))
                 if isinstance(target, Subscription):
