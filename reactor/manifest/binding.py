@@ -29,7 +29,7 @@ from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
     from reactor.manifest.bound_items import BoundItems, BoundList
-    from reactor.manifest.molds import Molds
+    from reactor.manifest.prototypes import Prototypes
 
 _LONG = 50
 """The fewest items of a list that are made alike: for fewer, it does not pay to find out how."""
@@ -41,7 +41,7 @@ class _List(NamedTuple):
     model: type[Resource]
     defaults: Callable[[ValueReader], Values]
     bound: BoundList | None
-    molds: Molds | None
+    prototypes: Prototypes | None
 
 
 class Binder:
@@ -56,7 +56,7 @@ class Binder:
         factory: ResourceFactory,
         *,
         allows_loops: bool,
-        allows_molds: bool = False,
+        allows_prototypes: bool = False,
         defaults: KindDefaults = NO_DEFAULTS,
         bound: BoundItems | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class Binder:
         self._factory = factory
         self._general = defaults
         self._bound = bound
-        self._allows_molds = allows_molds
+        self._allows_prototypes = allows_prototypes
         self._loops = Loops(problems, expression_context, allowed=allows_loops)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
@@ -133,7 +133,7 @@ class Binder:
         if not self._has_loops(items):
             common(self._loops.outside.reader)  # reports its errors also if the list has no other item
         bound = self._bound_list(model, (defaults, general.node), common)
-        of_list = _List(model, common, bound, self._molds(model, items))
+        of_list = _List(model, common, bound, self._prototypes(model, items))
         for index, item in enumerate(items):
             if not isinstance(item, Mapping) or len(item) != 1:
                 self._report_item(model, item, items.value_at(index))
@@ -143,7 +143,7 @@ class Binder:
                 continue
             if body is None or isinstance(body, Mapping):
                 declaration = Declaration(item.key_at(name), body, defaults, general.node)
-                if of_list.molds is not None and of_list.molds.add(name, declaration):
+                if of_list.prototypes is not None and of_list.prototypes.add(name, declaration):
                     continue
                 if not self._bind_again(of_list, name, declaration):
                     self._bind_item(of_list, name, declaration)
@@ -175,12 +175,12 @@ class Binder:
         )
         return any(map(self._loops.keys, looped))
 
-    def _molds(self, model: type[Resource], items: Sequence) -> Molds | None:
-        if not self._allows_molds or len(items) < _LONG or issubclass(model, Composite):
+    def _prototypes(self, model: type[Resource], items: Sequence) -> Prototypes | None:
+        if not self._allows_prototypes or len(items) < _LONG or issubclass(model, Composite):
             return None
-        from reactor.manifest.molds import Molds  # noqa: PLC0415 - few manifests have long lists
+        from reactor.manifest.prototypes import Prototypes  # noqa: PLC0415 - few manifests have long lists
 
-        return Molds(model, self._problems, self._resource_table, self._factory)
+        return Prototypes(model, self._problems, self._resource_table, self._factory)
 
     def _bind_item(self, of_list: _List, key: str, declaration: Declaration) -> None:
         """Bind one item of a list: a name (``key``) and its properties. A loop makes several resources of it."""
@@ -197,8 +197,8 @@ class Binder:
             made = self._factory.make(of_list.model, declaration, values, iteration.expression_context)
             if of_list.bound is not None and made is not None and is_clean:
                 of_list.bound.keep(key, declaration, made)
-            if of_list.molds is not None and isinstance(made, Bound) and is_clean and not loop:
-                of_list.molds.learn(body, made)
+            if of_list.prototypes is not None and isinstance(made, Bound) and is_clean and not loop:
+                of_list.prototypes.learn(body, made)
 
     def _values(self, of_list: _List, key: str, declaration: Declaration, reader: ValueReader) -> Values:
         values = self._own_values(of_list, key, declaration, reader).over(of_list.defaults(reader))

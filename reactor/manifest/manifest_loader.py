@@ -301,7 +301,7 @@ class ManifestLoader:
             expression_context,
             factory,
             allows_loops=not document.is_ccm,
-            allows_molds=not (
+            allows_prototypes=not (
                 form.is_ccm
                 or meta
                 or self._children.scope

@@ -1,10 +1,10 @@
-"""What is made of an item by the mold of another one is what would be made of it alone."""
+"""What is made of an item by the prototype of another one is what would be made of it alone."""
 
 import random
 
 from reactor.loading import load
 from reactor.manifest import binding
-from reactor.manifest.molds import Molds
+from reactor.manifest.prototypes import Prototypes
 from reactor.resource.diagnostic import ManifestError
 
 SEED = 21
@@ -135,18 +135,18 @@ def of_resource(resource):
     )
 
 
-def test_with_and_without_molds_a_manifest_is_the_same(tmp_path, monkeypatch):
+def test_with_and_without_prototypes_a_manifest_is_the_same(tmp_path, monkeypatch):
     choose, made, valid = random.Random(SEED), [], 0
-    original = Molds.add
-    monkeypatch.setattr(Molds, "add", lambda *of: made.append(original(*of)) or made[-1])
+    original = Prototypes.add
+    monkeypatch.setattr(Prototypes, "add", lambda *of: made.append(original(*of)) or made[-1])
     for number in range(60):
         path = tmp_path / f"{number}.yaml"
         path.write_text(text := manifest(choose))
         monkeypatch.setattr(binding, "_LONG", 1)
-        with_molds = seen(path)
+        with_prototypes = seen(path)
         monkeypatch.setattr(binding, "_LONG", 10**6)
-        assert seen(path) == with_molds, f"seed {SEED}:\n{text}"
-        valid += isinstance(with_molds, tuple)
+        assert seen(path) == with_prototypes, f"seed {SEED}:\n{text}"
+        valid += isinstance(with_prototypes, tuple)
     assert made.count(True) > 100
     assert made.count(False) > 100
     assert 10 < valid < 50

@@ -40,7 +40,7 @@ _RULES = "_reject_conflicts"
 _SPECIAL = frozenset(("alias", "control", "register_when_stable"))
 """Properties for which more is done than to validate them."""
 _MOST = 100
-"""The most molds of a list: with so many, no item is like another."""
+"""The most prototypes of a list: with so many, no item is like another."""
 
 Validate = Callable[[Any], Any]
 
@@ -65,7 +65,7 @@ _Slot = tuple[str, str, Validate | None, _Value]
 """A key of an item, and its property. Without the function to validate it, only the given value is known to be valid."""
 
 
-class _Mold(NamedTuple):
+class _Prototype(NamedTuple):
     """The properties of a valid resource, and the ``slots`` of those that its item gives, in the order of the item."""
 
     properties: dict[str, Any]
@@ -75,7 +75,7 @@ class _Mold(NamedTuple):
 
     @classmethod
     def of(cls, body: Mapping, made: Bound) -> Self | None:
-        """The mold of what was ``made`` of an item with this ``body``; None if others can't be made from it."""
+        """The prototype of what was ``made`` of an item with this ``body``; None if others can't be made from it."""
         model, validators = type(made.resource), _validators(type(made.resource))
         names = field_names(model)
         fields = [names.get(key) for key in made.values.plain]
@@ -118,8 +118,8 @@ class _Mold(NamedTuple):
         return properties
 
 
-class Molds:
-    """The molds of one list of ``model``, by the keys that its items give."""
+class Prototypes:
+    """The prototypes of one list of ``model``, by the keys that its items give."""
 
     def __init__(
         self, model: type[Resource], problems: Problems, table: ResourceTable, factory: ResourceFactory
@@ -129,22 +129,22 @@ class Molds:
         self._problems = problems
         self._table = table
         self._factory = factory
-        self._molds: dict[tuple[str, ...], _Mold | None] = {}
+        self._prototypes: dict[tuple[str, ...], _Prototype | None] = {}
 
     def learn(self, body: Mapping | None, made: Bound) -> None:
         """Use what was ``made`` of an item for the items with the same keys."""
         keys = tuple(body or ())
-        if keys not in self._molds and len(self._molds) < _MOST:
-            self._molds[keys] = _Mold.of(body or Mapping(0), made)
+        if keys not in self._prototypes and len(self._prototypes) < _MOST:
+            self._prototypes[keys] = _Prototype.of(body or Mapping(0), made)
 
     def add(self, name: str, declaration: Declaration) -> bool:
         """Add the resource of the item ``name``, and return True, if it is certain that it is valid. Else do nothing."""
         body = declaration.body
-        mold = self._molds.get(tuple(body) if body is not None else ())
-        if mold is None:
+        prototype = self._prototypes.get(tuple(body) if body is not None else ())
+        if prototype is None:
             return False
         try:
-            properties = mold.filled(name, Mapping(0) if body is None else body)
+            properties = prototype.filled(name, Mapping(0) if body is None else body)
         except (ValidationError, ExpressionError):
             return False
         if properties is None:
@@ -152,7 +152,7 @@ class Molds:
         claimed = self._prefix + name
         ref = claimed if properties["name"] == name else self._prefix + properties["name"]
         properties["declared"] = Declared(ref, self._factory.form, declaration.at)
-        resource = copy_of(self._model, properties, mold.fields_set)
+        resource = copy_of(self._model, properties, prototype.fields_set)
         if any(resource.property_problems()) or any(resource.warnings()):
             return False
         if not self._table.take(claimed, declaration.at, self._problems):
