@@ -153,6 +153,7 @@ class DiskChange:
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self.due = math.inf
+        self.waits_for_turn = False
         self.is_cancelled = False
         self.ended = trio.Event()
         self.error: Exception | None = None
@@ -167,10 +168,16 @@ class DiskChange:
 
     def expect_answer(self) -> None:
         """The present call changes only names, attributes or memory."""
+        self.waits_for_turn = False
         self.expect(TIMEOUT)
 
     def expect_flush(self) -> None:
         """The present call flushes, or waits for its turn to do so."""
+        self.expect(FLUSH_TIMEOUT)
+
+    def expect_turn(self) -> None:
+        """The first call waits for its turn, while others flush. If the disk hangs, it does not come."""
+        self.waits_for_turn = True
         self.expect(FLUSH_TIMEOUT)
 
     def end(self, error: Exception | None) -> None:
@@ -191,7 +198,8 @@ class DiskChange:
                 await self.ended.wait()
             if self.ended.is_set():
                 return True
-            is_due = time.monotonic() >= self.due
+            is_hung = self.waits_for_turn and self.disk.hung is not None
+            is_due = is_hung or time.monotonic() >= self.due
             if is_due and was_due:
                 return False
             was_due = is_due

@@ -64,7 +64,7 @@ class GroupCommit(GroupedWork[Job[Any]]):
         def begin(change: DiskChange) -> Callable[[], object]:
             jobs.append(job := Job(steps, change))
             change.finish = finish
-            change.expect_flush()
+            change.expect_turn()
             self.add(job, change.end)
             return partial(self._withdraw, job, change)
 
