@@ -10,6 +10,8 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
+import trio
+
 from reactor.hostfs.disks import changing
 from reactor.hostfs.safe_open import Parent, open_content, refuse_foreign_link
 from reactor.mountinfo import read_mounts
@@ -21,6 +23,8 @@ _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _SHORT = 16 * 1024
 """Bytes. A diff of a shorter file takes less time than a thread."""
+_READ_AT_ONCE = 64 * 1024
+"""Bytes. The backup store reads a larger file in a thread."""
 _MOST_FOR_UNDO = 1 << 30
 """Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
@@ -87,6 +91,7 @@ class PreviousContent:
         "_device",
         "_directory",
         "_fd",
+        "_is_gone",
         "_is_readable",
         "_is_single",
         "_path",
@@ -115,6 +120,7 @@ class PreviousContent:
         self._short = short if short is not None and short.is_shown else None
         self._is_single = is_in_memory and short is not None
         self._fd = -1
+        self._is_gone = False
         self._is_readable = False
         self._refusal = ""
 
@@ -142,6 +148,15 @@ class PreviousContent:
                 with suppress(OSError):  # keep() meets the same error, and reports it
                     self._open()
 
+    def load(self) -> None:
+        """Read what `keep` reads at once into memory, in the thread of the disk: the path was replaced or removed."""
+        self._is_gone = True
+        if self._fd != -1:
+            with suppress(OSError):  # keep() meets the same error, and reports it
+                self._open()
+                if self._is_readable:
+                    os.pread(self._fd, _READ_AT_ONCE, 0)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -152,6 +167,13 @@ class PreviousContent:
         fd, self._fd = self._fd, -1
         if fd != -1:
             os.close(fd)
+
+    async def keep_if_gone(self) -> None:
+        """Copy the content as `keep` does if `load` was called, also after a cancellation. Close the file in any case."""
+        if self._is_gone:
+            with trio.CancelScope(shield=True):
+                await self.keep()
+        self.__del__()
 
     async def keep(self) -> None:
         """Copy the content of the file into the backup store.

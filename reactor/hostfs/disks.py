@@ -84,11 +84,14 @@ class Disk:
             this.is_cancelled = True
             cancel()
             with trio.CancelScope(shield=True):
-                if not await this.is_over():
+                if await this.is_over():
+                    await this.finish()
+                else:
                     self._give_up(this, path)
             raise
         if not is_over:
             raise self._give_up(this, path)
+        await this.finish()
         if this.error is not None:
             raise this.error
 
@@ -98,7 +101,7 @@ class Disk:
         if self.hung is None:
             self.hung = mount_of(path)
             fragile_mounts().hangs(self.hung)
-        trio.lowlevel.spawn_system_task(self._outlast, change)
+        trio.lowlevel.spawn_system_task(self._outlast, change, context=change.context)
         return self.hung.failure()
 
     async def _outlast(self, change: DiskChange) -> None:
@@ -107,6 +110,7 @@ class Disk:
         if not self._given_up and self.hung is not None:
             mount, self.hung = self.hung, None
             fragile_mounts().answers(mount)
+        await change.finish()
 
 
 class _Calls:
@@ -149,9 +153,12 @@ class DiskChange:
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self.due = math.inf
+        self.waits_for_turn = False
         self.is_cancelled = False
         self.ended = trio.Event()
         self.error: Exception | None = None
+        self.finish: Callable[[], Awaitable[None]] = _nothing
+        """Called after the end, with an error and without, also if the change was cancelled or given up. Raises nothing."""
         self.context = copy_context()
         self.context.run(_under_way.set, self)
 
@@ -161,10 +168,16 @@ class DiskChange:
 
     def expect_answer(self) -> None:
         """The present call changes only names, attributes or memory."""
+        self.waits_for_turn = False
         self.expect(TIMEOUT)
 
     def expect_flush(self) -> None:
         """The present call flushes, or waits for its turn to do so."""
+        self.expect(FLUSH_TIMEOUT)
+
+    def expect_turn(self) -> None:
+        """The first call waits for its turn, while others flush. If the disk hangs, it does not come."""
+        self.waits_for_turn = True
         self.expect(FLUSH_TIMEOUT)
 
     def end(self, error: Exception | None) -> None:
@@ -185,12 +198,17 @@ class DiskChange:
                 await self.ended.wait()
             if self.ended.is_set():
                 return True
-            is_due = time.monotonic() >= self.due
+            is_hung = self.waits_for_turn and self.disk.hung is not None
+            is_due = is_hung or time.monotonic() >= self.due
             if is_due and was_due:
                 return False
             was_due = is_due
             self.disk.slow.add(self)
             waits()
+
+
+async def _nothing() -> None:
+    pass
 
 
 _under_way: ContextVar[DiskChange | None] = ContextVar("change", default=None)

@@ -51,16 +51,20 @@ class GroupCommit(GroupedWork[Job[Any]]):
         super().__init__(partial(take_together, sync=sync))
         self.disk = Disk()
 
-    async def change(self, path: str, steps: Steps[_Result]) -> _Result:
+    async def change(
+        self, path: str, steps: Steps[_Result], finish: Callable[[], Awaitable[None]]
+    ) -> _Result:
         """Return what ``steps`` return, which change ``path``. Raises what they raise, and as `Disk.carry_out`.
 
-        They begin at once, or after those that have begun before.
+        They begin at once, or after those that have begun before. ``finish`` is called when they have ended, however
+        they did, and also if nobody waits for them any more. It raises nothing.
         """
         jobs: list[Job[_Result]] = []
 
         def begin(change: DiskChange) -> Callable[[], object]:
             jobs.append(job := Job(steps, change))
-            change.expect_flush()
+            change.finish = finish
+            change.expect_turn()
             self.add(job, change.end)
             return partial(self._withdraw, job, change)
 

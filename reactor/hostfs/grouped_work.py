@@ -130,10 +130,10 @@ class Job(Generic[_Result]):
         """
         if self._change is not None:
             self._change.expect_answer()
-            if self._change.is_cancelled:
+        try:
+            if self._change is not None and self._change.is_cancelled:
                 self._steps.close()
                 return False
-        try:
             self.fd = next(self._steps) if failure is None else self._steps.throw(failure)
         except StopIteration as end:
             self._result = end.value

@@ -120,10 +120,7 @@ async def _replaced_in_steps(commit: GroupCommit, path: str, parent: Parent, new
     """Store short content on the disk, by one call of its thread. False if the target is a mount point."""
     directory, base = parent.hold()
     former = PreviousContent(path, f"file#{path}", directory, base, short=new[-1])
-    replaced = await commit.change(path, _steps(path, parent, new, former))
-    if replaced:
-        await former.keep()
-    return replaced
+    return await commit.change(path, _steps(path, parent, new, former), former.keep_if_gone)
 
 
 def _steps(path: str, parent: Parent, new: _NewFile, former: PreviousContent) -> Steps[bool]:
@@ -141,6 +138,7 @@ def _steps(path: str, parent: Parent, new: _NewFile, former: PreviousContent) ->
             if not temporary.replace_target():
                 return False
             is_failing = False
+            former.load()
         finally:
             temporary.close(is_failing)
         yield from flush_names(directory)

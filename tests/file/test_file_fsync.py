@@ -258,6 +258,43 @@ async def test_a_change_that_is_cancelled_during_its_flush_goes_no_further(tmp_p
     assert len(disk.groups) == 1
 
 
+async def test_a_change_that_can_not_clean_up_when_it_is_cancelled_fails_no_other():
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    scope, ended = trio.CancelScope(), []
+
+    def cancelled_steps():
+        try:
+            yield 2
+        finally:
+            raise OSError(errno.EIO, "close(2) fails")
+
+    def other_steps():
+        yield 3
+        ended.append(3)
+
+    async def cancelled() -> None:
+        with scope:
+            await commit.change("/f", cancelled_steps(), trio.lowlevel.checkpoint)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(commit.flush, 1)
+        await began(disk)
+        nursery.start_soon(cancelled)
+        nursery.start_soon(commit.carry_out, other_steps())
+        await wait_all_tasks_blocked()
+        disk.go_on.set()
+        disk.go_on = threading.Event()
+        await began(disk)
+        scope.cancel()
+        await wait_all_tasks_blocked()
+        disk.go_on.set()
+    assert scope.cancelled_caught
+    assert disk.groups == [[1], [2, 3]]
+    assert ended == [3]
+
+
 def test_a_file_system_that_can_not_flush_a_directory_is_no_obstacle(monkeypatch):
     errors = iter([errno.EINVAL, errno.ENOTSUP, errno.EIO])
 

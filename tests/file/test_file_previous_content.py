@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import trio
 from file_worlds import converge, look, make, mode_of
 
 from reactor.hostfs import backups, safe_open
@@ -13,6 +14,7 @@ from reactor.hostfs.temp_files import rename_if_free
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
 from reactor.resource.output import output_sink
+from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 
 
@@ -201,3 +203,33 @@ async def test_what_a_link_replaces_is_kept(box, said, old):
     await converge(File(name=str(old), ensure="link", target="t", force=True))
     assert box.kept == [(str(old), f"file#{old}", "old", 0o640)]
     assert said == []
+
+
+async def test_what_was_replaced_is_kept_if_the_run_is_cancelled_meanwhile(box, old, monkeypatch):
+    rename, scope, token = os.rename, trio.CancelScope(), trio.lowlevel.current_trio_token()
+
+    def cancelled_meanwhile(*names, **directories):
+        rename(*names, **directories)
+        trio.from_thread.run_sync(scope.cancel, trio_token=token)
+
+    monkeypatch.setattr(os, "rename", cancelled_meanwhile)
+    with scope:
+        await converge(make(old, content="new"))
+    assert scope.cancelled_caught
+    assert old.read_text() == "new"
+    assert [content for _, _, content, _ in box.kept] == ["old"]
+
+
+async def test_what_was_replaced_is_kept_if_its_directory_can_not_be_flushed(box, old, monkeypatch):
+    fsync = os.fsync
+
+    def broken(fd):
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(ResourceError, match="Input/output error"):
+        await converge(make(old, content="new"))
+    assert old.read_text() == "new"
+    assert [content for _, _, content, _ in box.kept] == ["old"]

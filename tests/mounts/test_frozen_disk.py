@@ -12,6 +12,8 @@ from served import GUARD, until
 from reactor import hostfs
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.hostfs import disks, fsync
+from reactor.resource.backup_store import backup_store
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
@@ -167,3 +169,42 @@ async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for
     frozen.thaw()
     await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)
     assert not (frozen.point / "f").exists()
+
+
+async def test_what_waits_for_its_turn_fails_with_the_one_that_hangs(frozen, short_disk_timeout, monkeypatch):
+    monkeypatch.setattr(fsync, "FLUSH_TIMEOUT", 2 * GUARD)
+    monkeypatch.setattr(disks, "FLUSH_TIMEOUT", 2 * GUARD)
+    files = [a_file(frozen.point / name, meta={"delay": "1h"}) for name in "abc"]
+    frozen.freeze()
+    async with running(*files) as story:
+        with trio.fail_after(GUARD / 2):
+            await story.until(lambda: all(story.result(each.ref) is Result.FAILED for each in files))
+        frozen.thaw()
+        await story.converged()
+
+
+class Box:
+    """A backup store that remembers what it was given."""
+
+    def __init__(self):
+        self.kept = []
+
+    async def keep(self, _path, _ref, fd):
+        self.kept.append(os.pread(fd, 1000, 0))
+
+
+async def test_what_a_change_that_was_given_up_replaces_at_last_is_kept(frozen, short_disk_timeout):
+    path, box = frozen.point / "f", Box()
+    path.write_text("old")
+    token = backup_store.set(box)
+    frozen.freeze()
+    with pytest.raises(ResourceError, match="does not answer"):
+        await hostfs.write_file(
+            str(path), hostfs.Inline("new"), hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
+        )
+    backup_store.reset(token)
+    frozen.thaw()
+    await until(lambda: box.kept)
+    assert path.read_text() == "new"
+    assert box.kept == [b"old"]
+    assert not held_open(frozen.point)

@@ -8,7 +8,9 @@ from elsewhere import a_change_elsewhere
 from hanging import hanging_disk
 from served import GUARD
 
+from reactor import hostfs
 from reactor.engine.events import Result
+from reactor.resource.backup_store import backup_store
 from reactor.resources.file import File
 from reactor.testing.story import running
 
@@ -70,3 +72,26 @@ async def test_a_source_on_the_disk_is_its_failure_and_not_that_of_the_disk_it_i
         await story.until(lambda: other.read_text() == "x" and story.result(beside.ref) is Result.CHANGED)
         hanging.answer()
         await story.until(lambda: target.read_text() == "source" * 1000)
+
+
+async def test_what_was_replaced_is_in_memory_before_it_is_kept(hanging, monkeypatch):
+    """The event loop keeps it: it would wait for a disk that hangs then."""
+    path, fsync, kept = hanging.point / "f", os.fsync, []
+    path.write_text("old" * 1000)
+
+    class Box:
+        async def keep(self, _path, _ref, fd):
+            kept.append(os.preadv(fd, [bytearray(3000)], 0, os.RWF_NOWAIT))
+
+    def hang_then(fd):
+        fsync(fd)
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            hanging.hang()
+
+    hanging.forget()
+    monkeypatch.setattr(os, "fsync", hang_then)
+    token = backup_store.set(Box())
+    attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
+    await hostfs.write_file(str(path), hostfs.Inline("new"), attributes)
+    backup_store.reset(token)
+    assert kept == [3000]
