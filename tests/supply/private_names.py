@@ -112,6 +112,7 @@ PUBLIC_MODULES = frozenset(
         "jinja2", "jinja2.sandbox",
         "lsprotocol",
         "networkx",
+        "outcome",
         "packaging.requirements", "packaging.utils", "packaging.version",
         "prometheus_client.core", "prometheus_client.exposition", "prometheus_client.process_collector",
         "prometheus_client.registry",
