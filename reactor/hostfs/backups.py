@@ -160,10 +160,13 @@ class PreviousContent:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.__del__()
+        self.close()
 
     def __del__(self) -> None:
-        """Close what `hold` has opened, unless `keep` did. A change that was abandoned may hold it later."""
+        self.close()  # a change that was abandoned may `hold` the file later
+
+    def close(self) -> None:
+        """Close what `hold` has opened, unless `keep` did."""
         fd, self._fd = self._fd, -1
         if fd != -1:
             os.close(fd)
@@ -173,7 +176,7 @@ class PreviousContent:
         if self._is_gone:
             with trio.CancelScope(shield=True):
                 await self.keep()
-        self.__del__()
+        self.close()
 
     async def keep(self) -> None:
         """Copy the content of the file into the backup store.

@@ -56,8 +56,8 @@ class GroupCommit(GroupedWork[Job[Any]]):
     ) -> _Result:
         """Return what ``steps`` return, which change ``path``. Raises what they raise, and as `Disk.carry_out`.
 
-        They begin at once, or after those that have begun before. ``finish`` is called when they have ended, however
-        they did, and also if nobody waits for them any more. It raises nothing.
+        They begin at once, or after the group that is under way. When they have ended, with or without an error, ``finish``
+        is called, even if the caller has given the change up. ``finish`` raises nothing.
         """
         jobs: list[Job[_Result]] = []
 

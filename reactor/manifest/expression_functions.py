@@ -234,9 +234,8 @@ class ExpressionFunctions:
     def _from_network(self, function: str, arguments: tuple[Any, ...]) -> Any:
         from reactor.manifest.network_functions import value_from_network  # noqa: PLC0415 - few manifests need it
 
-        return value_from_network(
-            self.network, function, arguments, self.reads.add, briefly=self.scope.is_brief
-        )
+        briefly = self.scope.is_brief
+        return value_from_network(self.network, function, arguments, self.reads.add, briefly=briefly)
 
     def template(self, text: str) -> Any:
         """Evaluate a string with expressions, or the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
@@ -267,13 +266,11 @@ class ExpressionFunctions:
         if not re.fullmatch(_FILE_NAME, text):
             return text
         message = f'{function}: "{text}" names a file that is not there'
+        hint = "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
         if self.scope.strict:
-            raise FunctionError(
-                message, "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
-            )
-        self.scope.warnings.pending.append(
-            ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0)
-        )
+            raise FunctionError(message, hint)
+        warning = ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0)
+        self.scope.warnings.pending.append(warning)
         return text
 
     def jet(self, *arguments: str) -> str:

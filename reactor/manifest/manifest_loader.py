@@ -279,7 +279,7 @@ class ManifestLoader:
         in_order = document.settings.ordering == "manifest"
         form = Form(document.is_ccm, not (document.is_ccm and in_order), problems.source.lines.place)
         meta = self._children.strengthened()
-        bound = self._inputs.bound
+        bound, is_for_checking = self._inputs.bound, self._inputs.bound is not None
         if bound is not None and (self._children.above or form.is_ccm or self._inputs.site is not None):
             bound = None
         if bound is not None:
@@ -292,7 +292,7 @@ class ManifestLoader:
             included=lambda composite, at: self._children.include(composite, at, problems, data, self._read),
             scope=self._children.scope,
             known_outputs=self._inputs.known_outputs,
-            is_for_checking=self._inputs.bound is not None,
+            is_for_checking=is_for_checking,
         )
         Binder(
             problems,
@@ -302,11 +302,7 @@ class ManifestLoader:
             factory,
             allows_loops=not document.is_ccm,
             allows_prototypes=not (
-                form.is_ccm
-                or meta
-                or self._children.scope
-                or self._inputs.bound is not None
-                or problems.source.is_secret
+                form.is_ccm or meta or self._children.scope or is_for_checking or problems.source.is_secret
             ),
             defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
             bound=bound,

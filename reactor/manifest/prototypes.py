@@ -40,7 +40,7 @@ _RULES = "_reject_conflicts"
 _SPECIAL = frozenset(("alias", "control", "register_when_stable"))
 """Properties for which more is done than to validate them."""
 _MOST = 100
-"""The most prototypes of a list: with so many, no item is like another."""
+"""The most prototypes of a list. A list that needs more has hardly two items alike."""
 
 Validate = Callable[[Any], Any]
 

@@ -23,7 +23,7 @@ from reactor.cli.running.run_proof import (
     is_plain_process,
 )
 from reactor.engine.events import Cause, Checked, Converged, Ended, Result, as_json
-from reactor.hostfs import stamp_is_reliable, stamp_of
+from reactor.hostfs import first_missing_path, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import last_run
 from reactor.language.expression import were_parsed
 from reactor.mountinfo import read_mounts
@@ -213,16 +213,10 @@ def _is_as_read(state: PathState, found: os.stat_result) -> bool:
 
 def _first_missing(path: str) -> str:
     """The first component of ``path`` that is missing, and was missing for every check. Raises NotProvableError and OSError."""
-    while True:
-        above = os.path.dirname(path)
-        try:
-            found = os.lstat(above)
-        except FileNotFoundError:
-            path = above
-            continue
-        if not stamp_is_reliable(found, IMPORTED):
-            raise NotProvableError
-        return path
+    first = first_missing_path(path)
+    if not stamp_is_reliable(os.lstat(os.path.dirname(first)), IMPORTED):
+        raise NotProvableError
+    return first
 
 
 def _ways(
