@@ -22,6 +22,9 @@ PLENTY = 2000
 What is written together changes each page of the file once.
 """
 
+_FEW = 300
+"""Events that repairs make in `INTERVAL`. More come of a first convergence, which needs no better priority."""
+
 RETRY_INTERVAL = 5.0
 """Seconds between two attempts to write to a failing disk."""
 
@@ -124,7 +127,7 @@ class JournalWriter:
     async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | OSError | None:
         attempt = partial(self._attempt, batch, durable=durable)
         try:
-            return await in_thread(attempt, limiter=self._thread, gives_way=True)
+            return await in_thread(attempt, limiter=self._thread, gives_way=len(batch.events) <= _FEW)
         except OSError as error:  # no thread can be started
             return error
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from typing import TypeVar, TypeVarTuple
 
 import trio
 
-from reactor.resource.time_slices import long_slice
+from reactor.resource.time_slices import long_slice, preferred
 
 waiter: ContextVar[Callable[[], None] | None] = ContextVar("waiter", default=None)
 """Set by the engine for the task that runs a check."""
@@ -41,18 +41,19 @@ async def in_thread(
     """Return what ``work`` returns, called in a thread like `trio.to_thread.run_sync`.
 
     Work that may be abandoned may hang, so it has its own limit of threads: however many hang, other work gets a
-    thread. Work that ``gives_way`` is interrupted when a repair begins on the same processor. Raises what ``work``
-    raises, and OSError (EAGAIN) when no thread can be started. Python raises RuntimeError for that, which no caller
-    expects: it would end a run that only has to wait.
+    thread. Work that ``gives_way`` is interrupted when a repair begins on the same processor: the event loop is preferred
+    to it, also to other programs. Raises what ``work`` raises, and OSError (EAGAIN) when no thread can be started. Python
+    raises RuntimeError for that, which no caller expects: it would end a run that only has to wait.
     """
     if limiter is None and abandon_on_cancel:
         limiter = _limiter_of_what_may_hang()
     if gives_way:
         work = long_slice()(work)
     try:
-        return await trio.to_thread.run_sync(
-            work, *arguments, limiter=limiter, abandon_on_cancel=abandon_on_cancel
-        )
+        with preferred() if gives_way else nullcontext():
+            return await trio.to_thread.run_sync(
+                work, *arguments, limiter=limiter, abandon_on_cancel=abandon_on_cancel
+            )
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise

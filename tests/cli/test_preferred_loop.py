@@ -1,14 +1,21 @@
-"""The loop of a run goes before the threads that load a manifest, as far as it may, and leaves nothing of that behind."""
+"""The loop of a run goes before the threads that compute, as far as it may, and leaves nothing of that behind."""
 
 import os
 import subprocess
 import sys
 import threading
+import time
+from contextlib import ExitStack
 
 import pytest
 import trio
 
-from reactor.cli.running.priority import preferred, taking_turns
+from reactor.cli.running.turns import taking_turns
+from reactor.engine.events import Cause, Checked, Result
+from reactor.journal.journal import Journal
+from reactor.journal.store import Store
+from reactor.resource.threads import in_thread
+from reactor.resource.time_slices import preferred
 
 SHOWN = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))"
 USUAL = "0 0"
@@ -38,6 +45,15 @@ def test_it_is_preferred_within_the_block_only():
     assert here() == USUAL
 
 
+def test_it_lasts_until_the_last_block_that_wants_it_ends():
+    first, second = preferred(), preferred()
+    with ExitStack() as later:
+        with first:
+            later.enter_context(second)
+        assert os.getpriority(os.PRIO_PROCESS, 0) < 0
+    assert here() == USUAL
+
+
 def test_it_ends_with_an_error_too():
     with pytest.raises(ValueError, match="x"), preferred():
         raise ValueError("x")
@@ -56,7 +72,7 @@ def test_neither_a_program_nor_a_thread_that_is_started_meanwhile_is_preferred()
 
 def test_a_priority_that_somebody_has_set_stays():
     command = f"""
-from reactor.cli.running.priority import preferred
+from reactor.resource.time_slices import preferred
 import os
 os.nice(3)
 with preferred():
@@ -68,12 +84,39 @@ with preferred():
 def test_nothing_happens_without_the_right_to():
     command = f"""
 import os
-from reactor.cli.running.priority import preferred
+from reactor.resource.time_slices import preferred
 os.setuid(65534)
 with preferred():
     {SHOWN.partition("; ")[2]}
 """
     assert shown(command) == USUAL
+
+
+@pytest.mark.parametrize("gives_way", [False, True])
+async def test_it_is_preferred_to_work_that_gives_way_and_to_no_other(gives_way):
+    loop = threading.get_native_id()
+    priority = await in_thread(os.getpriority, os.PRIO_PROCESS, loop, gives_way=gives_way)
+    assert (priority < 0) == gives_way
+    assert here() == USUAL
+
+
+@pytest.mark.parametrize(
+    ("events", "is_preferred"), [(1, True), (1000, False)], ids=["repairs", "a first pass"]
+)
+async def test_it_is_preferred_to_the_journal_of_repairs_only(tmp_path, monkeypatch, events, is_preferred):
+    loop, priorities, write = threading.get_native_id(), [], Store.write
+
+    def written(store, batch, *, durable):
+        priorities.append(os.getpriority(os.PRIO_PROCESS, loop))
+        write(store, batch, durable=durable)
+
+    journal = Journal.open(str(tmp_path), "/etc/site.yaml", print)
+    monkeypatch.setattr(Store, "write", written)
+    for _ in range(events):
+        journal.record(Checked(time.time(), "file#/a", Result.CHANGED, Cause.DRIFT, 0.001, ("wrote it",)))
+    await journal.catch_up()
+    journal.close()
+    assert [priority < 0 for priority in priorities] == [is_preferred]
 
 
 class Intervals(trio.abc.Instrument):

@@ -249,10 +249,10 @@ class Reloader:
 
     async def _renew(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
         """Load the manifest, and put it into force if it is valid and the run goes on. Return why it is not valid."""
-        from reactor.cli.running.priority import preferred, taking_turns
+        from reactor.cli.running.turns import taking_turns
 
         # The collector would look at all that is loaded, which the engine exempts at the end.
-        with gc_paused(), preferred(), taking_turns():
+        with gc_paused(), taking_turns():
             return await self._renew_now(cause, then)
 
     async def _renew_now(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
