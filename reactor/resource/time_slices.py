@@ -36,8 +36,10 @@ def long_slice() -> Iterator[None]:
     if before is None or before[_POLICY] not in _USUAL:
         yield
         return
+    # The thread that has started this one may wait for the processor since then. With a long slice, this one would
+    # come back late, maybe with the lock of the interpreter.
+    os.sched_yield()
     _set(_with_runtime(before, _LONG))
-    os.sched_yield()  # the thread that has started this one may wait for the processor since then
     try:
         yield
     finally:
