@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from reactor.console.number_format import counted, date_and_time, seconds
 from reactor.console.open_problems import OpenProblem, OpenProblems, what_differs
@@ -35,6 +36,13 @@ _INDENT = "    "
 _MORE = "| "
 """The prefix of further lines of an error: they may come from the host, and must not look like our own lines."""
 _OK, _FAILED = Result.OK, Result.FAILED  # see `reactor.engine.outcome.Outcome`
+_WORDS = {result: str(result).replace("_", " ") for result in Result}
+
+
+@lru_cache(maxsize=16)  # few: each may have a hundred thousand characters
+def _joined(texts: tuple[str, ...]) -> str:
+    """The texts on one line; a first run has the same ones for most resources."""
+    return escaped(", ".join(texts))
 
 
 class TextSink:
@@ -135,11 +143,11 @@ class TextSink:
         return state + " " * (STATE_COLUMN - len(word)) if self._aligned else state
 
     def _checked(self, event: Checked, before: OpenProblem | None) -> Iterable[str]:
-        why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
-        word = str(event.result).replace("_", " ")
+        why = self._style("dim", f"({_joined(event.causes.words)}, {seconds(event.duration)})")
+        word = _WORDS[event.result]
         again = before is not None and before == self.open_problems.problems.get(event.ref)
-        text = escaped(self._result_text(event, again=again, recovered=before is not None))
-        yield self._row(event.ref, word, f"{text}{' ' if text else ''}{why}", role=word)
+        text = self._result_text(event, again=again, recovered=before is not None)
+        yield self._row(event.ref, word, f"{text} {why}" if text else why, role=word)
         if event.result is _FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
@@ -151,7 +159,7 @@ class TextSink:
         if event.result is _FAILED:
             retry = f"retry in {seconds(event.retry_in)}" if event.retry_in is not None else ""
             return ", ".join(filter(None, ("again" if again else "", retry)))
-        return ", ".join(event.actions)
+        return _joined(event.actions)
 
     def _error(self, event: Checked) -> Iterable[str]:
         code = f"error[{event.code}]: " if event.code else ""

@@ -30,7 +30,7 @@ class Cause(IntFlag):
     @property
     def words(self) -> tuple[str, ...]:
         """The names of the causes in this set, in lower case."""
-        return _words(self)
+        return _words(int(self))
 
 
 class _CauseSets(dict[int, Cause]):
@@ -44,8 +44,9 @@ CAUSE_SETS = _CauseSets()
 
 
 @cache
-def _words(causes: Cause) -> tuple[str, ...]:
-    return tuple(cause.name.lower() for cause in Cause if cause in causes and cause.name)
+def _words(bits: int) -> tuple[str, ...]:
+    """The words of `Cause`. By its bits: Python computes the hash of a member anew each time."""
+    return tuple(cause.name.lower() for cause in Cause if cause & bits and cause.name)
 
 
 class Result(StrEnum):

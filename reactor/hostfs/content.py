@@ -59,6 +59,11 @@ class Inline:
         self._text = text
 
     @property
+    def text(self) -> str | None:
+        """The string; None for bytes."""
+        return None if isinstance(self._text, bytes) else self._text
+
+    @property
     def _data(self) -> bytes:
         return self._text if isinstance(self._text, bytes) else self._text.encode()
 

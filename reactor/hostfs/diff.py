@@ -55,6 +55,8 @@ async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) 
     """The diff of a file that is created, or that replaces a directory or another non-file."""
     if getattr(content, "is_secret", False):
         return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=True, old=False)
+    if isinstance(content, Inline):
+        return partial(_new_text, path, content, changes)
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 
@@ -73,11 +75,19 @@ async def _inline_text(path: str, old: Bytes | None, new: Inline, changes: Seque
     return await _content_text(path, old, new.head(_LIMIT + 1), changes)
 
 
+async def _new_text(path: str, new: Inline, changes: Sequence[Change]) -> str:
+    """As `_content_text`, without an old file. A first run makes one for most resources: a string needs no bytes."""
+    text = new.text
+    if text is None or len(text) > _AT_ONCE or "\0" in text:
+        return await _content_text(path, None, new.head(_LIMIT + 1), changes)
+    return _head_lines(path, changes, old=False, new=True) + _whole(text, "+")
+
+
 async def _content_text(path: str, old: Bytes | None, new: Bytes | None, changes: Sequence[Change]) -> str:
     head = _head_lines(path, changes, old=old is not None, new=new is not None)
     old, new = old or b"", new or b""
     body = _body(old, new) if len(old) + len(new) <= _AT_ONCE else await in_thread(_body, old, new)
-    return head + "".join(body)
+    return head + body
 
 
 async def _hidden_text(
@@ -103,28 +113,29 @@ def _attribute_lines(changes: tuple[Change, ...]) -> str:
     return "".join([*old, *(f"+{change.attribute}: {change.new}\n" for change in changes)])
 
 
-def _body(old: Bytes, new: Bytes) -> list[str]:
+def _body(old: Bytes, new: Bytes) -> str:
     before, after = _text(old), _text(new)
     if before is None or after is None:
-        return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
+        return f"Content differs: {_summary(old)} before, {_summary(new)} after\n"
     if not before or not after:
         return _whole(before, "-") + _whole(after, "+")
     from difflib import unified_diff  # noqa: PLC0415 - most runs show none
 
     hunks = unified_diff(_lines(before), _lines(after), n=3)
-    return [_terminated(line) for line in list(hunks)[2:]]  # without difflib's own header
+    return "".join([_terminated(line) for line in list(hunks)[2:]])  # without difflib's own header
 
 
-def _whole(text: str, sign: str) -> list[str]:
+def _whole(text: str, sign: str) -> str:
     """A single hunk, as difflib writes it, in which all lines of ``text`` are new (``+``) or removed (``-``)."""
     if not text:
-        return []
+        return ""
     lines = text.removesuffix("\n")
     number = lines.count("\n") + 1
     count = "1" if number == 1 else f"1,{number}"
     ranges = f"-0,0 +{count}" if sign == "+" else f"-{count} +0,0"
     end = "\n" if len(lines) < len(text) else _NO_NEWLINE
-    return [f"@@ {ranges} @@\n{sign}", lines.replace("\n", f"\n{sign}"), end]
+    body = lines.replace("\n", f"\n{sign}")
+    return f"@@ {ranges} @@\n{sign}{body}{end}"
 
 
 def _text(data: Bytes) -> str | None:

@@ -154,10 +154,11 @@ class Store:
             ((*pair, *state) for pair, state in batch.refreshes.items()),
         )
         self._insert_originals(batch)
+        # In the order of the table: rows in any other order change its pages again and again, with a small cache.
         insert(
             self._connection,
             "INSERT OR REPLACE INTO resources (ref, digest, applied)",
-            [(ref, *applied) for ref, applied in batch.resources.items() if applied is not None],
+            sorted([(ref, *applied) for ref, applied in batch.resources.items() if applied is not None]),
         )
         many(
             "DELETE FROM resources WHERE ref = ?",

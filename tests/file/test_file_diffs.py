@@ -77,6 +77,22 @@ async def test_large_content_is_summed_up(path: Path):
     assert shown.endswith("Content differs: more than 1048576 bytes before, 4 bytes after\n")
 
 
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("a\0", "Content differs: 0 bytes before, 2 bytes after\n"),
+        ("é" * (1 << 20), "Content differs: 0 bytes before, more than 1048576 bytes after\n"),
+        ("é\n" * (1 << 14), "@@ -0,0 +1,16384 @@\n" + "+é\n" * (1 << 14)),
+        ("a", "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"),
+    ],
+    ids=["binary", "large", "long", "unfinished"],
+)
+async def test_the_content_of_a_new_file_is_shown_or_summed_up(path: Path, content: str, shown: str):
+    head, _, body = (await diff_of(make(path.parent / "new", content=content))).partition("+mode: 0644\n")
+    assert head.startswith(f"--- /dev/null\n+++ {path.parent}/new\n")
+    assert body == shown
+
+
 async def test_the_diff_of_a_replaced_symlink_does_not_show_its_target(path: Path):
     link = path.parent / "link"
     link.symlink_to(path)
