@@ -91,7 +91,7 @@ def finished(builder: GraphBuilder) -> Graph:
         for first, below in zip(refs, builder.successors, strict=True)
         for second, edge in below.items()
     ]
-    claimed = Claimed.of(builder.claims, refs, builder.real_paths, builder.shared_names, builder.declined)
+    claimed = Claimed.of(builder.claims, refs, builder.real_paths, builder.declined)
     return Graph(by_ref, edges, claimed=claimed)
 
 

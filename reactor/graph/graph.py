@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.composite import Composite
+from reactor.resource.gc_control import free, free_dict
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 
@@ -19,6 +20,49 @@ if TYPE_CHECKING:
 
 DirectoryId = tuple[int, int]
 """Device and inode."""
+
+
+@dataclass(slots=True)
+class PlacedClaims:
+    """``everything`` are all claims, in the order of the manifest. ``directories`` are the parents of their paths.
+
+    ``comparable`` are those that may be about the same thing as another one, in the same order: two paths can be one
+    file only if their last components are equal, so it lacks the paths whose last component no other claim has.
+    """
+
+    everything: list[PlacedClaim] = field(default_factory=list)
+    comparable: list[PlacedClaim] = field(default_factory=list)
+    directories: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, resources: Sequence[Resource], vertices: Iterable[int]) -> Self:
+        """The claims of the ``resources`` with the numbers ``vertices``, which are in ascending order."""
+        found = cls()
+        firsts: dict[str, PlacedClaim] = {}
+        shared = set[str]()
+        for vertex in vertices:
+            for number, claim in enumerate(resources[vertex].claims()):
+                space, key = claim.space, claim.key
+                placed = PlacedClaim(vertex, number, space, key, claim.is_attributes_only)
+                found.everything.append(placed)
+                if space in FILE_SPACES:
+                    directory, _, name = key.rpartition("/")
+                    found.directories.add(directory)
+                    first = firsts.setdefault(name, placed)
+                    if first is placed:
+                        continue
+                    if name not in shared:
+                        shared.add(name)
+                        found.comparable.append(first)
+                found.comparable.append(placed)
+        found.comparable.sort()  # the first of each name was added late
+        free_dict(firsts)
+        return found
+
+    def free(self) -> None:
+        """Free what is long, piece by piece. See `reactor.resource.gc_control.free`."""
+        free(self.comparable)
+        free(self.everything)
 
 
 @dataclass(slots=True)
@@ -44,31 +88,24 @@ class Claimed:
     @classmethod
     def of(
         cls,
-        claims: Collection[PlacedClaim],
+        claims: PlacedClaims,
         refs: Sequence[str],
         real_paths: RealPaths,
-        shared_names: set[str],
         unknown: Iterable[int] = (),
     ) -> Claimed:
-        """The index of ``claims``. ``refs`` are those of the vertices, ``unknown`` the vertices whose claims are not there.
-
-        ``shared_names`` are the last components that several of the paths have.
-        """
+        """The index of ``claims``. ``refs`` are those of the vertices, ``unknown`` the vertices whose claims are not there."""
         claimed = cls(unknown=frozenset(map(refs.__getitem__, unknown)))
-        parents = set[str]()
-        for claim in claims:
+        for claim in claims.comparable:
             ref = refs[claim.vertex]
             if claim.space == UNITS:
                 claimed.units[ref] = None
             elif claim.space in FILE_SPACES:
-                parent, _, name = claim.key.rpartition("/")
-                parents.add(parent)
-                if name in shared_names:
-                    claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
-                    claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
-                if claim.is_attributes_only:
-                    claimed.attributes_only.setdefault(ref, []).append(claim.key)
-        for parent in parents:
+                claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
+                claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
+        for claim in claims.everything:
+            if claim.is_attributes_only and claim.space in FILE_SPACES:
+                claimed.attributes_only.setdefault(refs[claim.vertex], []).append(claim.key)
+        for parent in claims.directories:
             if (found := real_paths.directory_id(parent)) is not None:
                 claimed.names_of(parent, found)
         return claimed

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.graph.globs import covers, is_glob
-from reactor.graph.graph import EdgeKind
+from reactor.graph.graph import EdgeKind, PlacedClaims
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
-from reactor.resource.gc_control import free, free_dict, free_set
+from reactor.resource.gc_control import free
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import FILE_SPACES, PATHS, Claim, PlacedClaim, Relations
+from reactor.resource.relations import PATHS, Claim, PlacedClaim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Returns where the manifest declares a property of the resource with that number."""
@@ -69,15 +69,19 @@ class GraphBuilder:
         self._unread = unread
         self._external = external
         self.refs = [resource.ref for resource in self.resources]
-        self.names = Names(self.resources, self.refs)
         self.deferred = {
             vertex: deferred
             for vertex, each in enumerate(self.resources)
             if (deferred := each.declared.deferred) is not None
         }
-        self._relations: dict[int, Relations] = {}
+        self._relations: list[Relations | None] = [None] * len(self.resources)
         self.successors: list[dict[int, BuilderEdge]] = [{}] * len(self.resources)  # all share the empty one
         self.diagnostics: list[Diagnostic] = []
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of all resources. Many long manifests have no reference, and need none of them."""
+        return Names(self.resources, self.refs)
 
     @cached_property
     def declined(self) -> frozenset[int]:
@@ -100,29 +104,14 @@ class GraphBuilder:
 
     def relations(self, vertex: int) -> Relations:
         """The relations of the resource. Cached, because some kinds read the host for them."""
-        if (known := self._relations.get(vertex)) is None:
+        if (known := self._relations[vertex]) is None:
             known = self._relations[vertex] = self.resources[vertex].relations()
         return known
 
     @cached_property
-    def claims(self) -> list[PlacedClaim]:
-        """Every claim, in the order of the manifest."""
-        return [
-            PlacedClaim(vertex, number, claim.space, claim.key, claim.is_attributes_only)
-            for vertex in self.managed
-            for number, claim in enumerate(self.resources[vertex].claims())
-        ]
-
-    @cached_property
-    def shared_names(self) -> set[str]:
-        """The last components that the paths of several claims have. Only paths with one of these can be one file."""
-        once, repeated = set[str](), set[str]()
-        for claim in self.claims:
-            if claim.space in FILE_SPACES:
-                name = claim.key.rpartition("/")[2]
-                (repeated if name in once else once).add(name)
-        free_set(once)
-        return repeated
+    def claims(self) -> PlacedClaims:
+        """The claims of the managed resources."""
+        return PlacedClaims.of(self.resources, self.managed)
 
     def whole(self, claim: PlacedClaim) -> Claim:
         """``claim`` with what it desires."""
@@ -131,13 +120,13 @@ class GraphBuilder:
     @cached_property
     def real_paths(self) -> RealPaths:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
-        return RealPaths(frozenset(claim.key for claim in self.claims if claim.space == PATHS))
+        return RealPaths(frozenset(claim.key for claim in self.claims.everything if claim.space == PATHS))
 
     def free(self) -> None:
         """Free what is long, piece by piece; the graph is built. See `reactor.resource.gc_control.free`."""
-        for items in (self.successors, self.claims):
-            free(items)
-        free_dict(self._relations)
+        free(self.successors)
+        free(self._relations)
+        self.claims.free()
 
     def is_valid(self, vertex: int) -> bool:
         """Whether ``vertex`` is a valid resource. A placeholder has only a name and references."""

@@ -41,7 +41,9 @@ _VALUE = (
 )
 _LINE = rf"{_KEY}: {_VALUE}\n"
 _RUN = rf"\n( *)- {_KEY}:\n(\1 {{3,}}){_LINE}(?:\2{_LINE})*(?:\1- {_KEY}:\n(?:\2{_LINE})+)*"
-_TOKENS = rf"(?:- ({_KEY}):\n +)?({_KEY}): ({_VALUE})\n"
+_TOKENS = rf"(?<=\n)(?:DASH- ({_KEY}):\n)?INDENT({_KEY}): ({_VALUE})\n"
+"""A line of an item, with the line before it if that has the name. It begins only where a line does, so that a search
+that fails ends soon here, too."""
 
 
 class Run(NamedTuple):
@@ -65,8 +67,13 @@ class _UncertainError(Exception):
 
 
 @cache
-def _compiled() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    return re.compile(_RUN), re.compile(_TOKENS)
+def _run_pattern() -> re.Pattern[str]:
+    return re.compile(_RUN)
+
+
+def _token_pattern(dash: str, indent: str) -> re.Pattern[str]:
+    """The pattern of the tokens of a run with these margins."""
+    return re.compile(_TOKENS.replace("DASH", dash).replace("INDENT", indent))
 
 
 def runs_of(text: str) -> list[Run] | None:
@@ -84,16 +91,18 @@ def runs_of(text: str) -> list[Run] | None:
 
 
 def _runs(text: str) -> Iterator[Run]:
-    pattern, _ = _compiled()
+    pattern = _run_pattern()
     at = read = 0
     while at < len(text) and 2 * (at - read) < len(text):
         found = pattern.search(text, at, at + _WINDOW)
         if found is None:
             at += _WINDOW - _PIECE
-        elif found.end() < at + _WINDOW - _PIECE and _count(text, found) <= _FEWEST:
+            continue
+        is_whole = found.end() < at + _WINDOW - _PIECE
+        if is_whole and _count(text, found) <= _FEWEST:
             at = found.end() - 1
         else:
-            reader = _RunReader(text, found)
+            reader = _RunReader(text, found, found.end() if is_whole else len(text))
             at = reader.end
             if len(reader.items) > _FEWEST:
                 run = reader.run()
@@ -106,10 +115,11 @@ def _count(text: str, found: re.Match[str]) -> int:
 
 
 class _RunReader:
-    """Reads the run that begins at the line feed where the pattern of runs was ``found``."""
+    """Reads the run that begins at the line feed where the pattern of runs was ``found``, up to ``limit`` at most."""
 
-    def __init__(self, text: str, found: re.Match[str]) -> None:
+    def __init__(self, text: str, found: re.Match[str], limit: int) -> None:
         self._text = text
+        self._limit = limit
         self._dash = found.end(1) - found.start(1)
         self._indent = found.end(2) - found.start(2)
         self._keys: dict[str, str] = {}
@@ -127,26 +137,35 @@ class _RunReader:
         return Run(first, first_at, start, self.end, next_at, self.items, self._offsets)
 
     def _read(self, *margins: str) -> None:
-        """Read piece by piece, each without its last item: that may go on after the piece."""
-        pattern, _ = _compiled()
-        while True:
-            found = pattern.match(self._text, self.end - 1, self.end - 1 + _PIECE)
-            if found is None or found.groups() != margins:
-                return
-            begun = len(self.items)
-            self._read_piece(found.end())
+        """Read all items but the last, which is left to the parser."""
+        tokens = _token_pattern(*margins)
+        while self._read_piece(tokens, f"\n{margins[0]}- "):
+            pass
+        found = _run_pattern().match(self._text, self.end - 1, self.end - 1 + _PIECE)
+        if found is not None and found.groups() == margins:
+            self._add_all(tokens.findall(self._text, self.end, found.end()))
+        if self.items:
             self.items.pop()
             self.end = self._offsets.pop() - self._dash - len("- ")
-            if len(self.items) == begun:
-                return
 
-    def _read_piece(self, end: int) -> None:
-        """Read the lines from ``self.end`` to ``end``. Each is as long as its margin and what was found in it."""
-        _, tokens = _compiled()
+    def _read_piece(self, pattern: re.Pattern[str], dash: str) -> bool:
+        """Read the items that are wholly in the next piece. Return False if it has none, or other lines among them."""
+        begin = self.end
+        end = self._text.rfind(dash, begin, min(begin + _PIECE, self._limit)) + 1
+        tokens = pattern.findall(self._text, begin, end)
+        lines = len(tokens) + sum(1 for name, _, _ in tokens if name)
+        if not tokens or lines < self._text.count("\n", begin, end):
+            return False
+        self._add_all(tokens)
+        self.end = end
+        return True
+
+    def _add_all(self, tokens: list[tuple[str, str, str]]) -> None:
+        """Add the items that begin at ``self.end``. Each line is as long as its margin and what was found in it."""
         at, dash, indent, keys = self.end, self._dash + len("- "), self._indent, self._keys
         body = Mapping(at)
         put = body.put
-        for name, key, value in tokens.findall(self._text, at, end):
+        for name, key, value in tokens:
             if name:
                 name_at = at + dash
                 at = name_at + len(name) + len(":\n")

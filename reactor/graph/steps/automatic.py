@@ -16,7 +16,7 @@ from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.graph.names import parents
 from reactor.graph.steps.cycles import Pair, without_cycles
 from reactor.graph.steps.members import members_by_whole, within
-from reactor.resource.gc_control import free_dict
+from reactor.resource.gc_control import free, free_dict, free_set
 
 _PathIndex = dict[str, list[int]]
 """The vertices that named each path, in the order of the manifest."""
@@ -48,12 +48,12 @@ class _Paths:
         self._removed: _PathIndex = {}
         self._cleared: _PathIndex = {}
         self._edited: _PathIndex = {}
+        provided: list[tuple[str, str, int]] = []
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
             if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
                 provides, removes, clears, depends_on, _, edits = builder.relations(vertex)
-                for path in provides:
-                    _index(self._provided, path, real.of(path), vertex)
+                provided += [(path, real.of(path), vertex) for path in provides]
                 for path in edits:
                     _index(self._edited, path, real.of(path), vertex)
                 for path in depends_on:
@@ -62,6 +62,7 @@ class _Paths:
                     _index(self._removed, path, real.of(path), vertex)
                 for path in clears:
                     _index(self._cleared, path, real.of(path), vertex)
+        self._index_provided(provided)
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
         }
@@ -71,6 +72,27 @@ class _Paths:
         """Free what is long, piece by piece; no edge is asked for any more. See `reactor.resource.gc_control.free`."""
         for index in (self._provided, self._used, self._removed, self._cleared, self._edited):
             free_dict(index)
+
+    def _index_provided(self, provided: list[tuple[str, str, int]]) -> None:
+        """Index what is ``provided``, but only paths that matter: nobody uses the path of most files."""
+        wanted = self._wanted()
+        for path, real, vertex in provided:
+            if wanted is None or path in wanted or real in wanted:
+                _index(self._provided, path, real, vertex)
+        free_set(wanted or set())
+        free(provided)
+
+    def _wanted(self) -> set[str] | None:
+        """The paths whose providers matter: those in use, and the directories above. None if any path may matter.
+
+        That is so if whatever is in a directory matters, because the directory is used as a whole, removed or cleared.
+        """
+        if self._removed or self._cleared or any(path.endswith("/") and path != "/" for path in self._used):
+            return None
+        found: set[str] = set()
+        for path in self._used:
+            found.update(takewhile(lambda here: here not in found, (path, *parents(path))))
+        return found
 
     def _let_members_use(self, builder: GraphBuilder) -> None:
         """Add edges from the dependencies of a composite to its members: the provider of their manifest goes first."""

@@ -27,10 +27,7 @@ def report_contradictions(builder: GraphBuilder) -> None:
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """Compares each claim with the first one of the same thing, whatever its path."""
     firsts: dict[tuple[str, object], PlacedClaim] = {}
-    shared_names = builder.shared_names
-    for claim in builder.claims:
-        if claim.space in FILE_SPACES and claim.key.rpartition("/")[2] not in shared_names:
-            continue
+    for claim in builder.claims.comparable:
         earlier = firsts.setdefault((claim.space, _thing(builder, claim)), claim)
         first, vertex = earlier.vertex, claim.vertex
         if first != vertex and (attributes := builder.whole(claim).disagreement(builder.whole(earlier))):
@@ -71,7 +68,7 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
         for vertex in builder.managed
         for each in builder.resources[vertex].excludes()
     }
-    for claim in builder.claims if exclusions else ():
+    for claim in builder.claims.everything if exclusions else ():
         vertex = claim.vertex
         excluder, exclusion = exclusions.get(claim.space, (vertex, None))
         if exclusion is None or excluder == vertex or claim.key in exclusion.but:
@@ -97,7 +94,7 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
         for path in builder.relations(vertex).removes
         if path.startswith("/")
     }
-    for claim in builder.claims if removers else ():
+    for claim in builder.claims.everything if removers else ():
         vertex, path = claim.vertex, claim.key
         if claim.space != PATHS or path not in builder.relations(vertex).provides:
             continue

@@ -38,12 +38,12 @@ def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Itera
 def find_covered(builder: GraphBuilder) -> None:
     """Record, for each resource with a path, whether a later resource mounts a file system there."""
     mounts: dict[str, list[int]] = {}
-    for claim in builder.claims:
+    for claim in builder.claims.everything:
         if claim.space == MOUNT_POINTS:
             mounts.setdefault(builder.real_paths.of(claim.key), []).append(claim.vertex)
     if not mounts:
         return
-    for claim in builder.claims:
+    for claim in builder.claims.everything:
         above = mounts.get(builder.real_paths.of(claim.key)) if claim.space == PATHS else None
         if above and not _after(builder, claim.vertex).isdisjoint(above):
             resource = builder.resources[claim.vertex]
