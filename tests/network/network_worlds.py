@@ -47,10 +47,17 @@ class Namespace:
         return self.links()[name]
 
     def addresses(self, link: str) -> set[str]:
-        """Those that somebody gave it: not the link-local ones that the kernel makes itself."""
-        (found,) = json.loads(self.ip("-j", "address", "show", "dev", link))
+        return self.all_addresses()[link]
+
+    def all_addresses(self) -> dict[str, set[str]]:
+        """By link, those that somebody gave it: not the link-local ones that the kernel makes itself."""
         return {
-            f"{each['local']}/{each['prefixlen']}" for each in found["addr_info"] if each["scope"] != "link"
+            link["ifname"]: {
+                f"{each['local']}/{each['prefixlen']}"
+                for each in link["addr_info"]
+                if each["scope"] != "link"
+            }
+            for link in json.loads(self.ip("-j", "address", "show"))
         }
 
     def routes(self) -> set[str]:
@@ -67,13 +74,13 @@ class Namespace:
         }
 
     def everything(self) -> tuple:
-        """All that a resource could change, to be compared."""
+        """All that a resource could change, to be compared. A link may come or go meanwhile."""
         links = self.links()
         settings = {
             name: ("UP" in link["flags"], link["mtu"], link.get("master"), link["address"])
             for name, link in links.items()
         }
-        return settings, {name: self.addresses(name) for name in links}, self.routes()
+        return settings, self.all_addresses(), self.routes()
 
 
 @contextmanager
