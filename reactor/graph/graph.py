@@ -24,10 +24,11 @@ DirectoryId = tuple[int, int]
 
 @dataclass(slots=True)
 class PlacedClaims:
-    """``everything`` are all claims, in the order of the manifest. ``directories`` are the parents of their paths.
+    """All claims, and those that must be compared with each other.
 
-    ``comparable`` are those that may be about the same thing as another one, in the same order: two paths can be one
-    file only if their last components are equal, so it lacks the paths whose last component no other claim has.
+    ``everything`` has all claims, in the order of the manifest, and ``directories`` the parents of their paths.
+    ``comparable`` has, in the same order, the claims that may concern the same thing as another claim. It leaves out a
+    path whose last component no other claim has: two paths can only be one file if their last components are equal.
     """
 
     everything: list[PlacedClaim] = field(default_factory=list)
@@ -38,8 +39,9 @@ class PlacedClaims:
     def of(cls, resources: Sequence[Resource], vertices: Iterable[int]) -> Self:
         """The claims of the ``resources`` with the numbers ``vertices``, which are in ascending order."""
         found = cls()
-        firsts: dict[str, PlacedClaim] = {}
-        shared = set[str]()
+        alone: dict[
+            str, PlacedClaim | None
+        ] = {}  # by last component: the only claim so far, None for several
         for vertex in vertices:
             for number, claim in enumerate(resources[vertex].claims()):
                 space, key = claim.space, claim.key
@@ -48,15 +50,15 @@ class PlacedClaims:
                 if space in FILE_SPACES:
                     directory, _, name = key.rpartition("/")
                     found.directories.add(directory)
-                    first = firsts.setdefault(name, placed)
+                    first = alone.setdefault(name, placed)
                     if first is placed:
                         continue
-                    if name not in shared:
-                        shared.add(name)
+                    if first is not None:
                         found.comparable.append(first)
+                        alone[name] = None
                 found.comparable.append(placed)
         found.comparable.sort()  # the first of each name was added late
-        free_dict(firsts)
+        free_dict(alone)
         return found
 
     def free(self) -> None:

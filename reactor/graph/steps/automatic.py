@@ -74,12 +74,13 @@ class _Paths:
             free_dict(index)
 
     def _index_provided(self, provided: list[tuple[str, str, int]]) -> None:
-        """Index what is ``provided``, but only paths that matter: nobody uses the path of most files."""
+        """Add the ``provided`` paths to the index, except those that no resource uses, as the paths of most files."""
         wanted = self._wanted()
         for path, real, vertex in provided:
             if wanted is None or path in wanted or real in wanted:
                 _index(self._provided, path, real, vertex)
-        free_set(wanted or set())
+        if wanted is not None:
+            free_set(wanted)
         free(provided)
 
     def _wanted(self) -> set[str] | None:
