@@ -45,7 +45,7 @@ CAUSE_SETS = _CauseSets()
 
 @cache
 def _words(bits: int) -> tuple[str, ...]:
-    """The words of `Cause`. By its bits: Python computes the hash of a member anew each time."""
+    """The names of the causes whose bits are set. Takes an integer, because hashing a member of an enum takes longer."""
     return tuple(cause.name.lower() for cause in Cause if cause & bits and cause.name)
 
 

@@ -74,7 +74,8 @@ def preferred() -> Iterator[None]:
     Only for the thread of the event loop. A thread that computes may have the processor that the loop needs for a
     repair, and the kernel takes it back only at the next tick, after up to 4 ms. To set that thread back instead would
     be worse on a busy host: the loop also waits for the lock of the interpreter, which a thread holds that gets no
-    processor. Programs and threads that are started meanwhile are not preferred. If somebody has set a priority, it stays.
+    processor. Programs and threads that start within the block have the usual priority. A thread that already has
+    another priority than the usual one keeps it.
     """
     _preference.begin()
     try:

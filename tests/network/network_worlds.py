@@ -50,7 +50,7 @@ class Namespace:
         return self.all_addresses()[link]
 
     def all_addresses(self) -> dict[str, set[str]]:
-        """By link, those that somebody gave it: not the link-local ones that the kernel makes itself."""
+        """The addresses of each link, without the link-local ones, which the kernel adds itself."""
         return {
             link["ifname"]: {
                 f"{each['local']}/{each['prefixlen']}"
