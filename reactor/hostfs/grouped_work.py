@@ -3,11 +3,16 @@
 So do changes of a disk in steps, between which what was written is flushed: they go step by step together and share the
 flushes. A whole change is one item: each costs the event loop some switches of tasks, and a repair the time until the
 thread runs.
+
+Python runs one thread at a time, and each system call lets another one run. Where the event loop checks files while the
+thread writes others, the two take turns several times for each file, which takes longer than both. So a single item
+begins at once, and after a group of several the next one begins when no more items come.
 """
 
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +35,12 @@ Steps = Generator[int, None, _Result]
 Sync = Callable[[Sequence[int]], None]
 """Flushes the files at all the descriptors. Blocking. Raises OSError."""
 
+_QUIET_PASSES = 2
+"""Passes of the event loop without a new item after which a group begins. The first may still be that in which the items
+of the last group are reported."""
+_LONGEST_GATHERING = 0.01
+"""Seconds after which it begins in any case."""
+
 Ended = Callable[[OSError | None], None]
 """Called when an item has been worked on, with the error that has kept all of its group from it."""
 
@@ -45,6 +56,7 @@ class GroupedWork(Generic[_Item]):
         self._work = work
         self._waiting: dict[_Item, Ended] = {}
         self._is_working = False
+        """Whether a group is worked on or gathered."""
 
     def add(self, item: _Item, ended: Ended) -> None:
         """Work on ``item`` as soon as possible, and call ``ended`` on the event loop then."""
@@ -100,12 +112,28 @@ class GroupedWork(Generic[_Item]):
             result()
         except OSError as refusal:
             error = refusal
-        if self._waiting:
+        for ended in group.values():
+            ended(error)
+        if len(group) + len(self._waiting) > 1:
+            self._gather(0, len(self._waiting), time.monotonic() + _LONGEST_GATHERING)
+        else:
+            self._is_working = False
+
+    def _gather(self, quiet: int, before: int, until: float) -> None:
+        """Begin the next group after enough passes of the event loop in which no item came. ``quiet`` of them are over.
+
+        ``before`` items were waiting one pass ago.
+        """
+        if len(self._waiting) != before:
+            quiet = 0
+        if quiet < _QUIET_PASSES and time.monotonic() < until:
+            with suppress(trio.RunFinishedError):
+                again = partial(self._gather, quiet + 1, len(self._waiting), until)
+                trio.lowlevel.current_trio_token().run_sync_soon(again)
+        elif self._waiting:
             self._begin()
         else:
             self._is_working = False
-        for ended in group.values():
-            ended(error)
 
 
 def _fail_without_thread() -> None:
