@@ -23,17 +23,17 @@ from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread, waits
+from reactor.resource.threads import in_thread, waiter, waits
 
 TIMEOUT = 5.0
 """Seconds within which a call that changes only names, attributes or memory must return."""
 FLUSH_TIMEOUT = 30.0
 """Seconds within which a flush to the disk must return, however much was written."""
 _CHECK_INTERVAL = 0.25
-"""Seconds after which a change is slow, and between the checks of a slow one."""
+"""Seconds between two looks at all changes. The first shows which are new; those that are still under way then are slow."""
 _MOST_AT_LENGTH = 4
 _MOST_ON_A_SLOW_DISK = 64
-"""The most changes in progress on a slow disk. More would not be faster, and each is checked every `_CHECK_INTERVAL` seconds."""
+"""The most changes in progress on a slow disk. More would not be faster, and each is looked at every `_CHECK_INTERVAL` seconds."""
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
@@ -48,7 +48,10 @@ class Disk:
         self.hung: FragileMount | None = None
         """The mount that does not answer; a placeholder if the mount is not known, as with subvolumes of btrfs."""
         self.slow: set[DiskChange] = set()
-        """Changes that have taken longer than `_CHECK_INTERVAL`: later changes will probably wait, too."""
+        """Changes that were still under way at a second look: later changes will probably wait, too."""
+        self.under_way: set[DiskChange] = set()
+        """Changes that have neither ended nor hang."""
+        self._is_looking = False
         self._given_up = 0
         self._places = trio.CapacityLimiter(_MOST_ON_A_SLOW_DISK)
 
@@ -78,6 +81,7 @@ class Disk:
     async def _carry_out(self, path: str, begin: Callable[[DiskChange], Callable[[], object]]) -> None:
         this = DiskChange(self)
         cancel = begin(this)
+        self._look_after(this)
         try:
             is_over = await this.is_over()
         except trio.Cancelled:
@@ -95,6 +99,23 @@ class Disk:
         if this.error is not None:
             raise this.error
 
+    def _look_after(self, change: DiskChange) -> None:
+        """Look after ``change`` until it has ended or hangs, in one task for all: a timer for each takes more time."""
+        self.under_way.add(change)
+        if not self._is_looking:
+            self._is_looking = True
+            trio.lowlevel.spawn_system_task(self._look_at_all)
+
+    async def _look_at_all(self) -> None:
+        """Look at each change that was under way at the look before. End when there is none."""
+        known: set[DiskChange] = set()
+        while self.under_way:
+            await trio.sleep(_CHECK_INTERVAL)
+            for change in self.under_way & known:
+                change.look()
+            known = self.under_way.copy()
+        self._is_looking = False
+
     def _give_up(self, change: DiskChange, path: str) -> ResourceError:
         change.context.run(mute)
         self._given_up += 1
@@ -105,7 +126,7 @@ class Disk:
         return self.hung.failure()
 
     async def _outlast(self, change: DiskChange) -> None:
-        await change.ended.wait()
+        await change.outlast()
         self._given_up -= 1
         if not self._given_up and self.hung is not None:
             mount, self.hung = self.hung, None
@@ -155,12 +176,16 @@ class DiskChange:
         self.due = math.inf
         self.waits_for_turn = False
         self.is_cancelled = False
-        self.ended = trio.Event()
+        self.has_ended = False
         self.error: Exception | None = None
         self.finish: Callable[[], Awaitable[None]] = _nothing
         """Called after the end, with an error and without, also if the change was cancelled or given up. Raises nothing."""
         self.context = copy_context()
         self.context.run(_under_way.set, self)
+        self._is_decided = trio.Event()
+        """Whether it has ended or hangs."""
+        self._was_due = False
+        self._lend = waiter.get()  # called by another task, whose context is not that of the check
 
     def expect(self, seconds: float) -> None:
         """The present call must return within ``seconds``. Any thread may say so."""
@@ -183,28 +208,40 @@ class DiskChange:
     def end(self, error: Exception | None) -> None:
         """The change is over. `Disk.carry_out` raises ``error``."""
         self.error = error
+        self.has_ended = True
         self.disk.slow.discard(self)
-        self.ended.set()
+        self._decide()
 
     async def is_over(self) -> bool:
-        """Wait. Returns True when the change has ended, False when a call takes too long.
+        """Wait. Returns True when the change has ended, False when a call takes too long."""
+        await self._is_decided.wait()
+        return self.has_ended
 
-        The deadline must have passed at two checks in a row: after a stop of this process (SIGSTOP), a finished call
+    async def outlast(self) -> None:
+        """Wait for the end of a change that takes too long."""
+        if not self.has_ended:
+            self._is_decided = trio.Event()
+            await self._is_decided.wait()
+
+    def look(self) -> None:
+        """Called while it is under way, at each of the regular looks but the first. Decides whether it hangs.
+
+        The deadline must have passed at two looks in a row: after a stop of this process (SIGSTOP), a finished call
         needs the time in between to be noticed.
         """
-        was_due = False
-        while True:
-            with trio.move_on_after(_CHECK_INTERVAL):
-                await self.ended.wait()
-            if self.ended.is_set():
-                return True
-            is_hung = self.waits_for_turn and self.disk.hung is not None
-            is_due = is_hung or time.monotonic() >= self.due
-            if is_due and was_due:
-                return False
-            was_due = is_due
-            self.disk.slow.add(self)
-            waits()
+        is_hung = self.waits_for_turn and self.disk.hung is not None
+        is_due = is_hung or time.monotonic() >= self.due
+        if is_due and self._was_due:
+            self._decide()
+            return
+        self._was_due = is_due
+        self.disk.slow.add(self)
+        if self._lend is not None:
+            self._lend()
+
+    def _decide(self) -> None:
+        self.disk.under_way.discard(self)
+        self._is_decided.set()
 
 
 async def _nothing() -> None:
