@@ -90,22 +90,16 @@ async def test_those_that_go_on_together_share_their_next_flushes(monkeypatch):
     assert [len(group) for group in disk.groups] == [1, 8, 8, 7]
 
 
-async def test_one_that_follows_a_group_at_a_distance_begins_at_once():
+async def test_one_that_follows_a_group_at_a_distance_is_not_gathered(monkeypatch):
     disk = Disk()
     commit = GroupCommit(disk)
     async with trio.open_nursery() as nursery:
         for fd in range(8):
             nursery.start_soon(commit.flush, fd)
     await wait_all_tasks_blocked()
-    disk.go_on.clear()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(commit.flush, 9)
-        await began(disk)
-        nursery.start_soon(commit.flush, 10)
-        await wait_all_tasks_blocked()
-        assert disk.groups[2:] == [[9]]
-        disk.go_on.set()
-    assert disk.groups[2:] == [[9], [10]]
+    monkeypatch.setattr(commit, "_gather", None)  # an error if it is called
+    await commit.flush(9)
+    assert disk.groups[-1] == [9]
 
 
 async def test_a_group_begins_though_one_more_comes_in_every_pass():
