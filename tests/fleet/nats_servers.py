@@ -58,6 +58,8 @@ class NatsServer:
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
+                # The kernel lets a stopped process go on when its group is orphaned by the end of another one in it.
+                process_group=0,
             )
 
     def start(self):
