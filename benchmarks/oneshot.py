@@ -252,7 +252,9 @@ def main() -> None:
         with workspace(options.dir) as apart:
             rows += where_a_run_is_active(apart, 3 * rounds)
         rows += against_cfengine("1000 files", files(space, 1000), rounds, (0.8, 0.8), also_not_proven=True)
-        rows += against_cfengine("1000 files on a disk", files(disk, 1000, puts_aside=True), rounds, (0.9, 0.8))
+        rows += against_cfengine(
+            "1000 files on a disk", files(disk, 1000, puts_aside=True), rounds, (0.9, 0.8)
+        )
         rows += against_cfengine("100 execs", execs(space, 100), rounds, (1.2, 3.0))
         rows += against_cfengine("100 chains", chains(space, 100), rounds, (2.0, 2.0))
         if not options.quick:
