@@ -30,7 +30,7 @@ TIMEOUT = 5.0
 FLUSH_TIMEOUT = 30.0
 """Seconds within which a flush to the disk must return, however much was written."""
 _CHECK_INTERVAL = 0.25
-"""Seconds between two looks at all changes. The first shows which are new; those that are still under way then are slow."""
+"""Seconds between two looks at the changes under way. A change that two looks find is slow."""
 _MOST_AT_LENGTH = 4
 _MOST_ON_A_SLOW_DISK = 64
 """The most changes in progress on a slow disk. More would not be faster, and each is looked at every `_CHECK_INTERVAL` seconds."""
@@ -48,7 +48,7 @@ class Disk:
         self.hung: FragileMount | None = None
         """The mount that does not answer; a placeholder if the mount is not known, as with subvolumes of btrfs."""
         self.slow: set[DiskChange] = set()
-        """Changes that were still under way at a second look: later changes will probably wait, too."""
+        """Changes that two looks have found under way: later changes will probably wait, too."""
         self.under_way: set[DiskChange] = set()
         """Changes that have neither ended nor hang."""
         self._is_looking = False
@@ -126,7 +126,7 @@ class Disk:
         return self.hung.failure()
 
     async def _outlast(self, change: DiskChange) -> None:
-        await change.outlast()
+        await change.ended.wait()
         self._given_up -= 1
         if not self._given_up and self.hung is not None:
             mount, self.hung = self.hung, None
@@ -176,14 +176,13 @@ class DiskChange:
         self.due = math.inf
         self.waits_for_turn = False
         self.is_cancelled = False
-        self.has_ended = False
+        self.ended = trio.Event()
         self.error: Exception | None = None
         self.finish: Callable[[], Awaitable[None]] = _nothing
         """Called after the end, with an error and without, also if the change was cancelled or given up. Raises nothing."""
         self.context = copy_context()
         self.context.run(_under_way.set, self)
-        self._is_decided = trio.Event()
-        """Whether it has ended or hangs."""
+        self._ended_or_hangs = trio.Event()
         self._was_due = False
         self._lend = waiter.get()  # called by another task, whose context is not that of the check
 
@@ -208,20 +207,14 @@ class DiskChange:
     def end(self, error: Exception | None) -> None:
         """The change is over. `Disk.carry_out` raises ``error``."""
         self.error = error
-        self.has_ended = True
         self.disk.slow.discard(self)
+        self.ended.set()
         self._decide()
 
     async def is_over(self) -> bool:
         """Wait. Returns True when the change has ended, False when a call takes too long."""
-        await self._is_decided.wait()
-        return self.has_ended
-
-    async def outlast(self) -> None:
-        """Wait for the end of a change that takes too long."""
-        if not self.has_ended:
-            self._is_decided = trio.Event()
-            await self._is_decided.wait()
+        await self._ended_or_hangs.wait()
+        return self.ended.is_set()
 
     def look(self) -> None:
         """Called while it is under way, at each of the regular looks but the first. Decides whether it hangs.
@@ -241,7 +234,7 @@ class DiskChange:
 
     def _decide(self) -> None:
         self.disk.under_way.discard(self)
-        self._is_decided.set()
+        self._ended_or_hangs.set()
 
 
 async def _nothing() -> None:

@@ -265,15 +265,15 @@ async def test_a_change_that_fails_fails_alone():
     async def one(number: int) -> None:
         try:
             await commit.carry_out(steps(number))
-        except ResourceError:
-            failed.append(number)
+        except ResourceError as error:
+            failed.append((number, error.message))
 
     async with trio.open_nursery() as nursery:
         for number in range(3):
             nursery.start_soon(one, number)
     assert sorted(chain.from_iterable(disk.groups)) == [0, 1, 2]
     assert sorted(ended) == [0, 2]
-    assert failed == [1]
+    assert failed == [(1, "another program changed it")]
 
 
 async def test_a_change_whose_flush_fails_can_clean_up():
