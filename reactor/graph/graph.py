@@ -24,7 +24,7 @@ DirectoryId = tuple[int, int]
 
 @dataclass(slots=True)
 class PlacedClaims:
-    """All claims, and those that must be compared with each other.
+    """The claims of some resources, sorted for the search for two that concern the same thing.
 
     ``everything`` has all claims, in the order of the manifest, and ``directories`` the parents of their paths.
     ``comparable`` has, in the same order, the claims that may concern the same thing as another claim. It leaves out a
@@ -39,9 +39,8 @@ class PlacedClaims:
     def of(cls, resources: Sequence[Resource], vertices: Iterable[int]) -> Self:
         """The claims of the ``resources`` with the numbers ``vertices``, which are in ascending order."""
         found = cls()
-        alone: dict[
-            str, PlacedClaim | None
-        ] = {}  # by last component: the only claim so far, None for several
+        # By last component: the only claim so far; None where there are several.
+        alone: dict[str, PlacedClaim | None] = {}
         for vertex in vertices:
             for number, claim in enumerate(resources[vertex].claims()):
                 space, key = claim.space, claim.key

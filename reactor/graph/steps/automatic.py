@@ -74,7 +74,7 @@ class _Paths:
             free_dict(index)
 
     def _index_provided(self, provided: list[tuple[str, str, int]]) -> None:
-        """Add the ``provided`` paths to the index, except those that no resource uses, as the paths of most files."""
+        """Add to the index those of the ``provided`` paths that some resource uses. Most files are used by none."""
         wanted = self._wanted()
         for path, real, vertex in provided:
             if wanted is None or path in wanted or real in wanted:
