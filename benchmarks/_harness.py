@@ -46,6 +46,7 @@ class World:
     base: Path
     dirs: int
     count: int
+    is_on_disk: bool = False
 
     def directory(self, number: int) -> str:
         """The directory of file ``number``."""
@@ -56,7 +57,13 @@ class World:
         return f"{self.directory(number)}/f{number:06d}.conf"
 
     def make_directories(self) -> None:
-        """Start afresh: the directories exist and are empty."""
+        """Start afresh: the directories exist and are empty. On a disk, what was there is put aside, not removed.
+
+        For five minutes, ext4 without a journal uses no inode of a file that was removed, and looks at each of them
+        whenever it makes another file: the tenth round would be twice as slow as the first.
+        """
+        if self.is_on_disk and self.base.exists():
+            self.base.rename(tempfile.mkdtemp(dir=self.base.parent))
         shutil.rmtree(self.base, ignore_errors=True)
         for number in range(min(self.dirs, self.count)):
             Path(self.directory(number)).mkdir(parents=True)

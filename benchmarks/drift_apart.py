@@ -142,7 +142,10 @@ def main() -> None:
     )
     with workspace(options.dir) as space, workspace(Path("/var/tmp")) as disk:
         tools = (compile_c("floor", disk), compile_c("drift", disk))
-        in_memory, stored = World(space / "w", dirs, files), World(disk / "w", dirs // 10, files // 10)
+        in_memory, stored = (
+            World(space / "w", dirs, files),
+            World(disk / "w", dirs // 10, files // 10, is_on_disk=True),
+        )
         manifest = write_manifest(in_memory, disk / "manifest.yaml")
         manifest_of_disk = write_manifest(stored, disk / "of-disk.yaml")
         results = rows(turns(number, in_memory, manifest, tools, partial(apart, gaps=gaps)), 2.5)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -80,23 +79,13 @@ def file_promises(world: World, more: str = "") -> list[str]:
     return [promise.format(world.path(n), content_of(n), more.format(n)) for n in numbers]
 
 
-def files(space: Path, count: int, *, puts_aside: bool = False) -> Job:
-    """``count`` files of 220 bytes in a tenth as many directories, which replace older ones or put them aside.
-
-    For five minutes, ext4 without a journal uses no inode of a file that was removed, and looks at each of them whenever
-    it makes another file: the tenth round would be twice as slow as the first.
-    """
-    world = World(space / "w", max(1, count // 10), count)
-
-    def prepare() -> None:
-        if puts_aside and world.base.exists():
-            world.base.rename(tempfile.mkdtemp(dir=space))
-        world.make_directories()
-
+def files(space: Path, count: int, *, is_on_disk: bool = False) -> Job:
+    """``count`` files of 220 bytes in a tenth as many directories."""
+    world = World(space / "w", max(1, count // 10), count, is_on_disk)
     return Job(
         write_manifest(world, space / f"{count}.yaml"),
         write_policy(space / f"{count}.cf", ["files", *file_promises(world)]),
-        prepare,
+        world.make_directories,
         world.check_content,
     )
 
@@ -253,7 +242,7 @@ def main() -> None:
             rows += where_a_run_is_active(apart, 3 * rounds)
         rows += against_cfengine("1000 files", files(space, 1000), rounds, (0.8, 0.8), also_not_proven=True)
         rows += against_cfengine(
-            "1000 files on a disk", files(disk, 1000, puts_aside=True), rounds, (0.9, 0.8)
+            "1000 files on a disk", files(disk, 1000, is_on_disk=True), rounds, (0.9, 0.8)
         )
         rows += against_cfengine("100 execs", execs(space, 100), rounds, (1.2, 3.0))
         rows += against_cfengine("100 chains", chains(space, 100), rounds, (2.0, 2.0))
