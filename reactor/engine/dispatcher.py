@@ -137,7 +137,8 @@ class Dispatcher:
         if self.busy_since is None:
             self.busy_since = now
         self.scheduler.mark(vertex, cause, now, delay)
-        self.wake()
+        if self._timers or not self.pool.on_its_way:
+            self.wake()
 
     def mark_each(self, vertices: Iterable[int], cause: Cause) -> None:
         """As `mark` of each of ``vertices``, which differ; faster for many."""

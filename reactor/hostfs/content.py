@@ -107,7 +107,8 @@ class Inline:
 
     def write_now(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        _write(fd, self._data)
+        text = self._text
+        _write(fd, text if isinstance(text, bytes) else text.encode())
 
     async def prepare(self) -> None:
         """Do nothing: the string is in memory."""

@@ -76,9 +76,11 @@ async def write_file(
         directory, base = parent.hold()
         # A file that is mounted there has another device; it can't be replaced, and goes to the disk in any case.
         if is_name_in_memory(directory, device):
-            with parent:
+            try:
                 if await _replaced(path, directory, base, new):
                     return
+            finally:
+                parent.close()
         elif (
             _is_short(new)
             and (commit := commit_of(directory)) is not None
@@ -173,13 +175,16 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
             former = PreviousContent(
                 path, f"file#{path}", directory, base, device, short=short, is_in_memory=not is_on_disk
             )
-            with former:
+            former.hold()  # rather than `with`, as with `parent`: each call counts on the way to a repair
+            try:
                 replaced = (
                     await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
                 )
                 if not (replaced or is_on_disk):
                     return False
                 await former.keep()
+            finally:
+                former.close()
             if not replaced:
                 await _overwrite(path, directory, base, temporary.fd, attributes, extended=extended)
         is_failing = False

@@ -69,7 +69,8 @@ class Parent:
         """Open the directory, unless it is open. Returns the handle and the name."""
         if self._directory == -1:
             try:
-                self._directory = open_directory(self._parent)
+                directory = _open_straight(self._parent, _DIRECTORY)
+                self._directory = open_directory(self._parent) if directory is None else directory
             except (FileNotFoundError, NotADirectoryError) as error:
                 hint = f"declare file#{self._parent} with ensure: directory, to go before this"
                 words = f'"{self._parent}" is not a directory'
@@ -81,12 +82,15 @@ class Parent:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        directory, self._directory = self._directory, -1
-        os.close(directory)
+        self.close()
 
-    def __del__(self) -> None:
-        if self._directory != -1:
-            os.close(self._directory)
+    def close(self) -> None:
+        """Close the directory, if it is open."""
+        directory, self._directory = self._directory, -1
+        if directory != -1:
+            os.close(directory)
+
+    __del__ = close
 
 
 def make_directories(directory: str) -> None:

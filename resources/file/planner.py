@@ -12,7 +12,6 @@ from reactor.hostfs import (
     Content,
     FileType,
     Inline,
-    ShortFile,
     attributes_diff,
     content_diff,
     create_directory,
@@ -55,7 +54,8 @@ def stores(desired: Desired, state: FileState) -> bool:
 
 def _present(desired: Desired, state: FileState) -> Plan:
     if state.type is _FILE:
-        changes = _changes(desired, state)
+        has_attributes = (state.uid, state.gid, state.mode) == state.wanted
+        changes = () if has_attributes else _changes(desired, state)
         if desired.content is not None and not state.same_content:
             return (_store(desired, desired.content, state, changes),)
         if changes and desired.content is not None and _may_be_written_by_others(state):
@@ -158,17 +158,15 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=_writing(desired, content, state, short=state.short),
+        run=_writing(desired, content, state),
         diff=partial(_diff_of_stored, desired, content, state, changes),
         is_proof=True,
     )
 
 
-def _writing(
-    desired: Desired, content: Content, state: FileState, short: ShortFile | None = None
-) -> Callable[[], Awaitable[None]]:
+def _writing(desired: Desired, content: Content, state: FileState) -> Callable[[], Awaitable[None]]:
     validator, extended = desired.settings.validator, desired.settings.extended
-    return partial(write_file, desired.path, content, state.wanted, validator, extended, short=short)
+    return partial(write_file, desired.path, content, state.wanted, validator, extended, short=state.short)
 
 
 async def _diff_of_stored(
@@ -226,8 +224,6 @@ def temporary_files(count: int) -> str:
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
     """The owner, group and mode, if they differ from the desired ones."""
     wanted = state.wanted
-    if (state.uid, state.gid, state.mode) == wanted:
-        return ()
     changes = []
     if state.uid != wanted.uid:
         changes.append(Change("owner", str(state.uid), desired.settings.owner))
