@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack, suppress
 from math import inf
 from typing import cast
@@ -47,6 +47,7 @@ and then create it: they fail if reactor repairs it in between. Whole directorie
 ANSWER = 0.1
 """Seconds within which a mount must answer. Otherwise its paths are not touched until the next poll."""
 
+_MAY_SETTLE = COME_OR_GONE | ATTRIBUTES
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
 _Written = tuple[tuple[int, ...], Directory, bytes]
@@ -159,13 +160,12 @@ class InotifyWatcher(Watcher):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
                     written.append((vertices, directory, name))
                 elif vertices:
-                    marks.update(dict.fromkeys(vertices, _delay(mask, name)))
+                    delay = _delay(mask, name) if mask & _MAY_SETTLE else 0.0
+                    marks.update(dict.fromkeys(vertices, delay))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
-        self._on_writes(written, now, marks)
-        if self._writes.wake_at < inf:
-            self._writes.discard_each(marks)
-            marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
+        if written or self._writes.wake_at < inf:
+            self._on_writes(written, now, marks)
         self._last_read = (marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
@@ -207,13 +207,15 @@ class InotifyWatcher(Watcher):
             return False
         return path not in self._inputs.get(listeners[0][0], ())
 
-    def _on_writes(self, written: Iterable[_Written], now: float, marks: Container[int]) -> None:
-        """Note writes. Most files are closed by now, which has marked their vertices."""
+    def _on_writes(self, written: Iterable[_Written], now: float, marks: dict[int, float]) -> None:
+        """Note writes, and mark what waits no longer. Most files are closed by now, which has marked their vertices."""
         for vertices, directory, name in written:
             for vertex in vertices:
                 if vertex not in marks:
                     pace = self._pace(vertex, directory, name) if vertex in self._inputs else MANAGED
                     self._writes.add(vertex, now, pace)
+        self._writes.discard_each(marks)
+        marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Note which paths in trees the events concern.
