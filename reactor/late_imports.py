@@ -1,4 +1,4 @@
-"""Lets trio, pydantic and yaml be imported without what we have no use for.
+"""Lets trio, pydantic, click and yaml be imported without what we have no use for.
 
 - trio uses OpenSSL, hmac and idna only for TLS and to look up names. They take 3 MiB of memory.
 - trio uses subprocess only to start processes, and a run of files starts none.
@@ -6,6 +6,8 @@
 - pydantic uses importlib.metadata to find its plugins. That takes 15 ms; `reactor.distributions` finds the same.
 - pydantic uses secrets, which imports OpenSSL, only to compare the values of its secret types.
 - attrs and uuid use platform, with its nine regular expressions, for what sys and os say, too.
+- trio uses logging and traceback only to report what goes wrong in it.
+- click looks for translations of its texts, of which there are none.
 
 Each is imported when one of its names is first used. Some modules make at their import what a run hardly looks at:
 
@@ -13,7 +15,8 @@ Each is imported when one of its names is first used. Some modules make at their
   the thousand types in these descriptions.
 - pydantic and annotated_types compile up to six functions for each of 50 data classes; `reactor.lean_dataclass` makes
   them with two.
-- yaml.reader compiles the largest regular expression of all, for a reader in Python. Ours is the one in C.
+- yaml compiles the regular expressions, one of them the largest of all, of a reader and of types in Python. Ours is
+  the reader in C, with types of its own.
 """
 
 from __future__ import annotations
@@ -50,6 +53,28 @@ def _python_implementation() -> str:
     import platform  # noqa: PLC0415 - the real one
 
     return platform.python_implementation()
+
+
+def _untranslated(text: str) -> str:
+    """As gettext, where there is no translation."""
+    return text
+
+
+def _untranslated_number(one: str, many: str, number: int) -> str:
+    """As ngettext, where there is no translation."""
+    return one if number == 1 else many
+
+
+class _LateLogger:
+    """A logger that is made when it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        import logging  # noqa: PLC0415 - the real one
+
+        return getattr(logging.getLogger(self._name), name)
 
 
 def _lean_dataclasses() -> dict[str, Any]:
@@ -89,11 +114,17 @@ _LATE: dict[str, dict[str, dict[str, Any]]] = {
         "idna": {},
         "subprocess": {},
         "ctypes.util": {"find_library": _find_library},
+        "logging": {"getLogger": _LateLogger},
+        "traceback": {},
     },
     "pydantic.types": {"secrets": {}},
     "pydantic.plugin._loader": {"importlib.metadata": _METADATA},
     "attr._compat": {"platform": {"python_implementation": _python_implementation}},
     "uuid": {"platform": {"system": lambda: os.uname().sysname}},
+    **{
+        f"click.{name}": {"gettext": {"gettext": _untranslated, "ngettext": _untranslated_number}}
+        for name in ("core", "decorators", "exceptions", "formatting", "parser", "termui", "types")
+    },
 }
 """Which modules are late for whom, each with the names that need no import."""
 _DATA_CLASSES = (
@@ -108,7 +139,10 @@ _CHANGED: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
     "pydantic_core.core_schema": {
         "typing" if sys.version_info >= (3, 12) else "typing_extensions": lambda: {"TypedDict": _Description}
     },
-    "yaml.reader": {"re": lambda: {"compile": _LatePattern}},
+    **{
+        f"yaml.{name}": {"re": lambda: {"compile": _LatePattern}}
+        for name in ("constructor", "reader", "resolver")
+    },
     **{name: {"dataclasses": _lean_dataclasses} for name in _DATA_CLASSES},
 }
 """Which modules have other names for whom. The names are made before the module is executed."""
@@ -129,6 +163,8 @@ class _LateModule(ModuleType):
         vars(self).update(names)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # an import of a name from the module asks whether it is a package
+            raise AttributeError(name)
         if sys.modules.get(self.__name__) is self:  # a name is used while its user is being imported
             del sys.modules[self.__name__]
         return getattr(importlib.import_module(self.__name__), name)

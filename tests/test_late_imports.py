@@ -1,5 +1,5 @@
-"""trio is imported without OpenSSL, pydantic without importlib.metadata and types of schemas, yaml without its largest
-pattern, and each has it when it is needed."""
+"""trio is imported without OpenSSL and logging, pydantic without importlib.metadata and types of schemas, click without
+gettext, yaml without its patterns, and each has it when it is needed."""
 
 import json
 import subprocess
@@ -253,3 +253,63 @@ except ZeroDivisionError:
     print(json.dumps([sys.modules["re"] is re, type(re.compile("a")) is re.Pattern]))
 """
     assert printed(code) == [True, True]
+
+
+def test_trio_is_imported_without_logging_and_logs_what_goes_wrong():
+    code = """
+import json, sys, reactor, trio
+late = [name in sys.modules for name in ("logging", "traceback")]
+class Broken(trio.abc.Instrument):
+    def before_run(self):
+        raise ValueError("broken")
+async def main():
+    pass
+import logging
+records = []
+class Collector(logging.Handler):
+    def emit(self, record):
+        records.append([record.name, record.exc_info[0].__name__])
+logging.getLogger("trio.abc.Instrument").addHandler(Collector())
+trio.run(main, instruments=[Broken()])
+print(json.dumps([late, records]))
+"""
+    assert printed(code) == [[False, False], [["trio.abc.Instrument", "ValueError"]]]
+
+
+def test_click_is_imported_without_looking_for_translations_and_says_the_same():
+    code = """
+import json, sys{first}
+import click
+@click.command()
+@click.option("--size", nargs=2, help="Two sizes.")
+@click.argument("names", nargs=-1, required=True)
+def main(size, names):
+    pass
+said = []
+for words in ([], ["--size", "1"], ["--sizes", "a"], ["--size", "1", "2", "a"]):
+    try:
+        main.main(words, standalone_mode=False)
+    except click.ClickException as error:
+        said.append(error.format_message())
+print(json.dumps([said, main.get_help(click.Context(main)), [name in sys.modules for name in ("gettext", "locale")]]))
+"""
+    ours, usual = printed(code.format(first=", reactor")), printed(code.format(first=""))
+    assert ours[:2] == usual[:2]
+    assert ours[2] == [False, False]
+
+
+def test_the_resolver_of_yaml_in_python_still_knows_all_types():
+    code = """
+import json, reactor, yaml
+text = "[yes, 1.5e3, 0b11, 2001-12-14t21:59:43.10-05:00, ~, '1', 2002-12-14]"
+print(json.dumps([repr(each) for each in yaml.load(text, yaml.SafeLoader)]))
+"""
+    assert printed(code) == [
+        "True",
+        "'1.5e3'",
+        "3",
+        "datetime.datetime(2001, 12, 14, 21, 59, 43, 100000, tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=68400)))",
+        "None",
+        "'1'",
+        "datetime.date(2002, 12, 14)",
+    ]
