@@ -15,7 +15,7 @@ import trio
 from reactor.hostfs.disks import changing
 from reactor.hostfs.safe_open import Parent, open_content, refuse_foreign_link
 from reactor.mountinfo import read_mounts
-from reactor.resource.backup_store import backup_store
+from reactor.resource.backup_store import READ_AT_ONCE, backup_store
 from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
 
@@ -23,8 +23,6 @@ _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _SHORT = 16 * 1024
 """Bytes. A diff of a shorter file takes less time than a thread."""
-_READ_AT_ONCE = 64 * 1024
-"""Bytes. The backup store reads a larger file in a thread."""
 _MOST_FOR_UNDO = 1 << 30
 """Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
@@ -155,7 +153,7 @@ class PreviousContent:
             with suppress(OSError):  # keep() meets the same error, and reports it
                 self._open()
                 if self._is_readable:
-                    os.pread(self._fd, _READ_AT_ONCE, 0)
+                    os.pread(self._fd, READ_AT_ONCE, 0)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
