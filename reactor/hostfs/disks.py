@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import trio
 
-from reactor.hostfs.grouped_work import GroupedWork
+from reactor.hostfs.grouped_work import GroupedWork, Job, Steps
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
@@ -141,31 +141,26 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._grouped: GroupedWork[Callable[[], None]] = GroupedWork(_make_all)
+        self._grouped: GroupedWork[Job[Any]] = GroupedWork(_advance_all)
 
     async def make(self, work: Callable[[], _Result]) -> _Result:
         """Run ``work`` in the thread; return its result.
 
         Raises its errors, and OSError when no thread can be started.
         """
-        results: list[_Result] = []
-        errors: list[Exception] = []
-
-        def call() -> None:
-            try:
-                results.append(work())
-            except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the call
-                errors.append(error)
-
-        await self._grouped.join(call)
-        if errors:
-            raise errors[0]
-        return results[0]
+        job = Job(_only_step(work))
+        await self._grouped.join(job)
+        return job.result()
 
 
-def _make_all(calls: Iterable[Callable[[], None]]) -> None:
-    for call in calls:
-        call()
+def _only_step(work: Callable[[], _Result]) -> Steps[_Result]:
+    yield from ()
+    return work()
+
+
+def _advance_all(jobs: Iterable[Job[Any]]) -> None:
+    for job in jobs:
+        job.advance()
 
 
 class DiskChange:
