@@ -23,7 +23,7 @@ from reactor.hostfs.grouped_work import GroupedWork, Job, Steps
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread, waiter, waits
+from reactor.resource.threads import in_thread, waits
 
 TIMEOUT = 5.0
 """Seconds within which a call that changes only names, attributes or memory must return."""
@@ -179,7 +179,6 @@ class DiskChange:
         self.context.run(_under_way.set, self)
         self._ended_or_hangs = trio.Event()
         self._was_due = False
-        self._lend = waiter.get()  # called by another task, whose context is not that of the check
 
     def expect(self, seconds: float) -> None:
         """The present call must return within ``seconds``. Any thread may say so."""
@@ -224,8 +223,7 @@ class DiskChange:
             return
         self._was_due = is_due
         self.disk.slow.add(self)
-        if self._lend is not None:
-            self._lend()
+        self.context.run(waits)
 
     def _decide(self) -> None:
         self.disk.under_way.discard(self)
