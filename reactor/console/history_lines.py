@@ -27,7 +27,7 @@ def headline(style: Style) -> str:
 
 def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
     """One event as one line; ``aligned`` in columns, for a terminal."""
-    word = in_words(record.get("result") or _WORDS.get(record["event"], record["event"]))
+    word = in_words(str(record.get("result") or _WORDS.get(record["event"], record["event"])))
     subject = escaped(record.get("ref") or _subject(record))
     cells = (date_and_time(record["time"]), word, subject, escaped(description(record)))
     shown = list(_padded(cells) if aligned else cells)
