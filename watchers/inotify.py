@@ -214,8 +214,9 @@ class InotifyWatcher(Watcher):
                 if vertex not in marks:
                     pace = self._pace(vertex, directory, name) if vertex in self._inputs else MANAGED
                     self._writes.add(vertex, now, pace)
-        self._writes.discard_each(marks)
-        marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
+        if self._writes.wake_at < inf:
+            self._writes.discard_each(marks)
+            marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Note which paths in trees the events concern.

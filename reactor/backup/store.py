@@ -21,12 +21,11 @@ import trio
 from reactor.backup.entry import Name, Version, decode, key_of
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, names_in, prune, size_of
 from reactor.clock import is_settled
+from reactor.resource.backup_store import READ_AT_ONCE
 from reactor.resource.hashes import blake2b, sha256
 from reactor.resource.redaction import holds_secret_from_outside
 from reactor.resource.threads import in_thread
 
-_INLINE_LIMIT = 64 * 1024
-"""Bytes. A smaller file is kept at once, which is cheaper than a thread."""
 _AT_ONCE = 2
 """The number of larger files that may be in memory at a time."""
 _CHECK_INTERVAL = 3600.0
@@ -130,7 +129,7 @@ class Store:
             return None
 
     def _kept_at_once(self, path: str, ref: str, fd: int, found: os.stat_result) -> bool:
-        if found.st_size > _INLINE_LIMIT:
+        if found.st_size > READ_AT_ONCE:
             return False
         try:
             self._keep(path, ref, fd, found, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -199,7 +198,7 @@ class Store:
 
 
 def _sha256(data: bytes) -> str:
-    if len(data) <= _INLINE_LIMIT:
+    if len(data) <= READ_AT_ONCE:
         return str(sha256(data).hexdigest())
     import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
 

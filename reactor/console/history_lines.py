@@ -7,7 +7,7 @@ from typing import Any
 
 from reactor.console.number_format import date_and_time, seconds
 from reactor.console.open_problems import name_some, what_differs
-from reactor.console.style import Style
+from reactor.console.style import Style, in_words
 from reactor.resource.escaping import escaped
 
 _WIDTHS = (19, 12, 40)
@@ -27,7 +27,7 @@ def headline(style: Style) -> str:
 
 def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
     """One event as one line; ``aligned`` in columns, for a terminal."""
-    word = str(record.get("result") or _WORDS.get(record["event"], record["event"])).replace("_", " ")
+    word = in_words(str(record.get("result") or _WORDS.get(record["event"], record["event"])))
     subject = escaped(record.get("ref") or _subject(record))
     cells = (date_and_time(record["time"]), word, subject, escaped(description(record)))
     shown = list(_padded(cells) if aligned else cells)

@@ -7,7 +7,7 @@ from typing import Any
 
 from reactor.console.number_format import clock, counted, date_and_time, seconds
 from reactor.console.open_problems import name_some
-from reactor.console.style import STATE_COLUMN, Style
+from reactor.console.style import STATE_COLUMN, Style, in_words
 from reactor.resource.escaping import escaped
 
 _INDENT = "    "
@@ -67,7 +67,7 @@ def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
 
 def _heading(record: dict[str, Any], style: Style, now: float, *, is_live: bool, aligned: bool) -> str:
     ref = escaped(record["ref"])
-    word = record["state"].replace("_", " ")
+    word = in_words(record["state"])
     shown = style(word, word) if word != "unknown" else word
     cells = (shown + " " * (STATE_COLUMN - len(word)), ref) if aligned else (ref, shown)
     return f"{'  '.join(cells)}  {'; '.join(_state_details(record, now, is_live=is_live))}".rstrip()

@@ -82,6 +82,11 @@ class Style:
         return self(roles[line[0]], shown) if line[:1] in roles else shown
 
 
+def in_words(state: str) -> str:
+    """The word for a result or a state, which is also the name of its style: ``would change`` for ``would_change``."""
+    return state.replace("_", " ")
+
+
 def result_line(results: Iterable[tuple[str, int]], how_it_went: str, style: Style) -> str:
     """How many resources have which result, and how the run went, on one line for a pipe."""
     counts = "  ".join(f"{style(word, word)} {count}" for word, count in results)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from reactor.console.number_format import how_it_went
 from reactor.console.open_problems import OpenProblem, OpenProblems
-from reactor.console.style import Style, result_line
+from reactor.console.style import Style, in_words, result_line
 from reactor.engine.events import Ended, Result
 from reactor.resource.escaping import escaped
 
@@ -73,7 +73,7 @@ def table_summary(ended: Ended, open_problems: OpenProblems, width: int, *, colo
 
 def _results(ended: Ended) -> list[tuple[str, int]]:
     shown = [result for result in Result if ended.counts[result] or result in _ALWAYS_SHOWN]
-    return [(str(result).replace("_", " "), ended.counts[result]) for result in shown]
+    return [(in_words(result), ended.counts[result]) for result in shown]
 
 
 def _how_it_went(ended: Ended) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from reactor.console.number_format import counted, date_and_time, seconds
 from reactor.console.open_problems import OpenProblem, OpenProblems, what_differs
-from reactor.console.style import STATE_COLUMN, Style
+from reactor.console.style import STATE_COLUMN, Style, in_words
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -36,7 +36,7 @@ _INDENT = "    "
 _MORE = "| "
 """The prefix of further lines of an error: they may come from the host, and must not look like our own lines."""
 _OK, _FAILED = Result.OK, Result.FAILED  # see `reactor.engine.outcome.Outcome`
-_WORDS = {result: str(result).replace("_", " ") for result in Result}
+_WORDS = {result: in_words(result) for result in Result}
 
 
 @lru_cache(maxsize=16)  # few: each may have a hundred thousand characters

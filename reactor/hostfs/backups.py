@@ -7,7 +7,6 @@ import os
 import stat
 from contextlib import suppress
 from functools import cache
-from types import TracebackType
 from typing import Self
 
 import trio
@@ -15,7 +14,7 @@ import trio
 from reactor.hostfs.disks import changing
 from reactor.hostfs.safe_open import Parent, open_content, refuse_foreign_link
 from reactor.mountinfo import read_mounts
-from reactor.resource.backup_store import backup_store
+from reactor.resource.backup_store import READ_AT_ONCE, backup_store
 from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
 
@@ -23,8 +22,6 @@ _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _SHORT = 16 * 1024
 """Bytes. A diff of a shorter file takes less time than a thread."""
-_READ_AT_ONCE = 64 * 1024
-"""Bytes. The backup store reads a larger file in a thread."""
 _MOST_FOR_UNDO = 1 << 30
 """Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
@@ -124,14 +121,10 @@ class PreviousContent:
         self._is_readable = False
         self._refusal = ""
 
-    def __enter__(self) -> Self:
-        self.hold()
-        return self
-
-    def hold(self) -> None:
-        """Open the file, in any thread. What prevents a backup is reported by `keep`."""
+    def hold(self) -> Self:
+        """Open the file, in any thread, until `close`. What prevents a backup is reported by `keep`."""
         if self._backup_store is None and self._short is None:
-            return
+            return self
         try:
             self._fd = os.open(self._base, _HANDLE, dir_fd=self._directory)
         except (FileNotFoundError, NotADirectoryError):
@@ -141,12 +134,15 @@ class PreviousContent:
                 self._refusal = error.strerror or str(error)
         else:
             if self._is_single:
-                return
+                return self
             found = os.fstat(self._fd)
             self._refuse_foreign(found)
             if _knows_by_name(found.st_dev if self._device is None else self._device):
                 with suppress(OSError):  # keep() meets the same error, and reports it
                     self._open()
+        return self
+
+    __enter__ = hold
 
     def load(self) -> None:
         """Read what `keep` reads at once into memory, in the thread of the disk: the path was replaced or removed."""
@@ -155,21 +151,16 @@ class PreviousContent:
             with suppress(OSError):  # keep() meets the same error, and reports it
                 self._open()
                 if self._is_readable:
-                    os.pread(self._fd, _READ_AT_ONCE, 0)
+                    os.pread(self._fd, READ_AT_ONCE, 0)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()  # a change that was abandoned may `hold` the file later
-
-    def close(self) -> None:
+    def close(self, *_raised: object) -> None:
         """Close what `hold` has opened, unless `keep` did."""
         fd, self._fd = self._fd, -1
         if fd != -1:
             os.close(fd)
+
+    __exit__ = close
+    __del__ = close  # a change that was abandoned may `hold` the file later
 
     async def keep_if_gone(self) -> None:
         """Copy the content as `keep` does if `load` was called, also after a cancellation. Close the file in any case."""

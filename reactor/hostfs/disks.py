@@ -15,15 +15,15 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import trio
 
-from reactor.hostfs.grouped_work import GroupedWork
+from reactor.hostfs.grouped_work import GroupedWork, Job, Steps
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread, waiter, waits
+from reactor.resource.threads import in_thread, waits
 
 TIMEOUT = 5.0
 """Seconds within which a call that changes only names, attributes or memory must return."""
@@ -141,31 +141,26 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._grouped: GroupedWork[Callable[[], None]] = GroupedWork(_make_all)
+        self._grouped: GroupedWork[Job[Any]] = GroupedWork(_advance_all)
 
     async def make(self, work: Callable[[], _Result]) -> _Result:
         """Run ``work`` in the thread; return its result.
 
         Raises its errors, and OSError when no thread can be started.
         """
-        results: list[_Result] = []
-        errors: list[Exception] = []
-
-        def call() -> None:
-            try:
-                results.append(work())
-            except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the call
-                errors.append(error)
-
-        await self._grouped.join(call)
-        if errors:
-            raise errors[0]
-        return results[0]
+        job = Job(_only_step(work))
+        await self._grouped.join(job)
+        return job.result()
 
 
-def _make_all(calls: Iterable[Callable[[], None]]) -> None:
-    for call in calls:
-        call()
+def _only_step(work: Callable[[], _Result]) -> Steps[_Result]:
+    yield from ()
+    return work()
+
+
+def _advance_all(jobs: Iterable[Job[Any]]) -> None:
+    for job in jobs:
+        job.advance()
 
 
 class DiskChange:
@@ -184,7 +179,6 @@ class DiskChange:
         self.context.run(_under_way.set, self)
         self._ended_or_hangs = trio.Event()
         self._was_due = False
-        self._lend = waiter.get()  # called by another task, whose context is not that of the check
 
     def expect(self, seconds: float) -> None:
         """The present call must return within ``seconds``. Any thread may say so."""
@@ -229,8 +223,7 @@ class DiskChange:
             return
         self._was_due = is_due
         self.disk.slow.add(self)
-        if self._lend is not None:
-            self._lend()
+        self.context.run(waits)
 
     def _decide(self) -> None:
         self.disk.under_way.discard(self)

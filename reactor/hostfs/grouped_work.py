@@ -41,15 +41,15 @@ of the last group are reported."""
 _LONGEST_GATHERING = 0.01
 """Seconds after which it begins in any case."""
 
-Ended = Callable[[OSError | None], None]
+Ended = Callable[[Exception | None], None]
 """Called when an item has been worked on, with the error that has kept all of its group from it."""
 
 
 class GroupedWork(Generic[_Item]):
     """Calls ``work`` in a thread with one group at a time: all items that were waiting when it began.
 
-    ``work`` blocks, and may raise OSError. Not by `trio.to_thread`: a repair of one file waits for the start, and a task of
-    its own for each group would be three times as long.
+    ``work`` blocks. What it raises concerns the whole group. Not by `trio.to_thread`: a repair of one file waits for the
+    start, and a task of its own for each group would be three times as long.
     """
 
     def __init__(self, work: Callable[[Sequence[_Item]], None]) -> None:
@@ -69,13 +69,13 @@ class GroupedWork(Generic[_Item]):
         return self._waiting.pop(item, None) is not None
 
     async def join(self, item: _Item) -> None:
-        """Return when ``work`` has had ``item``. If it fails, every member of the group raises OSError.
+        """Return when ``work`` has had ``item``. Raises what ``work`` raises, and OSError when no thread can be started.
 
         ``item`` is not used after this has returned, not even after a cancellation.
         """
-        is_over, errors = trio.Event(), list[OSError]()
+        is_over, errors = trio.Event(), list[Exception]()
 
-        def ended(error: OSError | None) -> None:
+        def ended(error: Exception | None) -> None:
             if error is not None:
                 errors.append(error)
             is_over.set()
@@ -89,7 +89,7 @@ class GroupedWork(Generic[_Item]):
                     await is_over.wait()
             raise
         if errors:
-            raise OSError(*errors[0].args) from errors[0]
+            raise errors[0]
 
     def _begin(self) -> None:
         """Work on all that waits."""
@@ -110,8 +110,8 @@ class GroupedWork(Generic[_Item]):
         error = None
         try:
             result()
-        except OSError as refusal:
-            error = refusal
+        except Exception as failure:  # noqa: BLE001 - it is raised in the tasks that wait for the group
+            error = failure
         for ended in group.values():
             ended(error)
         if len(group) + len(self._waiting) > 1:
@@ -143,7 +143,7 @@ def _fail_without_thread() -> None:
 class Job(Generic[_Result]):
     """Steps that are carried out, for ``change`` if that is given."""
 
-    def __init__(self, steps: Steps[_Result], change: DiskChange | None) -> None:
+    def __init__(self, steps: Steps[_Result], change: DiskChange | None = None) -> None:
         self._steps = steps
         self._change = change
         self._result: _Result | None = None

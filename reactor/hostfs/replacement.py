@@ -172,19 +172,15 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
         if before is not None:
             _require_unchanged(path, directory, base, before)
         if is_on_disk or short is not None or not temporary.take_free_name():
-            former = PreviousContent(
+            with PreviousContent(
                 path, f"file#{path}", directory, base, device, short=short, is_in_memory=not is_on_disk
-            )
-            former.hold()  # rather than `with`, as with `parent`: each call counts on the way to a repair
-            try:
+            ) as former:
                 replaced = (
                     await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
                 )
                 if not (replaced or is_on_disk):
                     return False
                 await former.keep()
-            finally:
-                former.close()
             if not replaced:
                 await _overwrite(path, directory, base, temporary.fd, attributes, extended=extended)
         is_failing = False

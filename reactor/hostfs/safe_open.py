@@ -19,7 +19,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 
 from reactor.hostfs.writers import others_may_write
 from reactor.resource.plan import ResourceError
@@ -79,17 +78,13 @@ class Parent:
 
     __enter__ = hold
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_raised: object) -> None:
         """Close the directory, if it is open."""
         directory, self._directory = self._directory, -1
         if directory != -1:
             os.close(directory)
 
+    __exit__ = close
     __del__ = close
 
 

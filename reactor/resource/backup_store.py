@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+READ_AT_ONCE = 64 * 1024
+"""Bytes. A store reads a larger file in a thread; a smaller one on the event loop, which is cheaper."""
+
 
 class BackupStore(Protocol):
     """A store of previous content."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from reactor import ResourceError
-from reactor.hostfs import ErrorContext
 from reactor.resources import textfile
 
 DATABASE = "/var/lib/dpkg/alternatives"
@@ -86,16 +84,3 @@ def parse_group(text: str) -> Group:
         choices[path] = Choice(priority, {name: lines[at + number] for number, name in enumerate(slaves)})
         at += len(slaves)
     return Group(mode, link, slaves, choices)
-
-
-def target_of(path: str) -> str | None:
-    """Where the symlink at ``path`` leads; None if there is no symlink. Raises ResourceError."""
-    with ErrorContext(f"read {path}"):
-        try:
-            return os.readlink(path)
-        except FileNotFoundError:
-            return None
-        except OSError:
-            if os.path.lexists(path):  # something else is there
-                return None
-            raise

@@ -29,9 +29,9 @@ from reactor.resources.alternatives.database import (
     choice_link,
     database_file,
     read_group,
-    target_of,
 )
 from reactor.resources.process import perform
+from reactor.resources.system_link import read_link
 
 _PROGRAM = "update-alternatives"
 _HIGHEST = 2**31 - 1
@@ -125,8 +125,8 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         has_path = self.path is None or os.path.lexists(self.path)  # noqa: ASYNC240 - as fast as the read before
         if group is None:
             return AlternativesState(None, has_path=has_path)
-        is_linked = target_of(group.link) == choice_link(self.name)
-        return AlternativesState(group, target_of(choice_link(self.name)), is_linked, has_path)
+        is_linked = read_link(group.link) == choice_link(self.name)
+        return AlternativesState(group, read_link(choice_link(self.name)) or None, is_linked, has_path)
 
     def plan(self, state: AlternativesState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
         """Add the alternative, and choose it; or remove it. Raises ResourceError when it is none."""

@@ -172,27 +172,27 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be read."""
-        # Not self._observer: the lock of cached_property costs as much as a stat at the first check of each file.
-        found: Reconciler | None = self.__dict__.get("_observer")
+        # Not self._reconciler: the lock of cached_property costs as much as a stat at the first check of each file.
+        found: Reconciler | None = self.__dict__.get("_reconciler")
         if found is None:
-            found = self.__dict__["_observer"] = reconciler_for(self)
+            found = self.__dict__["_reconciler"] = reconciler_for(self)
         return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """The plan by the decision table of files, `plan_file`, or of links. Raises ResourceError."""
-        return self._observer.plan(state)
+        return self._reconciler.plan(state)
 
     async def verify(self) -> Plan:
         """The remaining plan after an apply."""
         if self.ensure == "present":
-            self._observer.expect_file()
-        if not (plan := self._observer.plan(await self._observer.observe())):
+            self._reconciler.expect_file()
+        if not (plan := self._reconciler.plan(await self._reconciler.observe())):
             own_renames.verify(self.name)
         return plan
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""
-        await self._observer.preflight(state)
+        await self._reconciler.preflight(state)
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory as it was, with its content if that is managed; or no file."""
@@ -341,8 +341,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def run_again(self) -> None:
         """Forget what the last check has seen."""
-        self.__dict__.pop("_observer", None)
+        self.__dict__.pop("_reconciler", None)
 
     @cached_property
-    def _observer(self) -> "Reconciler":
+    def _reconciler(self) -> "Reconciler":
         return reconciler_for(self)

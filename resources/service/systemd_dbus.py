@@ -17,9 +17,7 @@ from reactor.resources.service.daemon_reload import DaemonReloads
 from reactor.resources.service.dbus_queries import UnitQueries, file_state, found_state
 from reactor.resources.service.state import CONFLICTS, UnitState, relations_to_ask
 from reactor.resources.service.systemd import PREFLIGHT_FACTS, FileChange, Job
-from reactor.resources.service.unit_files import (
-    link_of,
-)
+from reactor.resources.service.unit_files import Link, link_of
 from reactor.watchers.dbus import Bus, CallError, Message, NoBusError, Scope, connect
 from reactor.watchers.units import (
     SYSTEMD,
@@ -141,30 +139,33 @@ class DbusSystemd:
                 if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
                     await sysv.change_links(change, script)
                     return False
-                link = link_of(unit, self._scope) if change is FileChange.DISABLE else None
-                changed: list[Any] = []
                 match change:
                     case FileChange.ENABLE:
-                        can_be_enabled, changed = await self._queries.call(
-                            "EnableUnitFiles", "asbb", [unit], False, False
-                        )
-                        if (
-                            not can_be_enabled and await self._queries.file_state_of(unit) != "static"
-                        ):  # after a mask
-                            hint = "leave `enable` out, or have something else want it: it has no [Install] section"
-                            raise ResourceError(f"{unit} can't be enabled", hint)
+                        return await self._enable(unit)
+                    case FileChange.DISABLE:
+                        return await self._remove_links("DisableUnitFiles", unit, link_of(unit, self._scope))
                     case FileChange.MASK:
-                        (changed,) = await self._queries.call("MaskUnitFiles", "asbb", [unit], False, False)
-                    case FileChange.DISABLE | FileChange.UNMASK:
-                        method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
-                        for runtime in (True, False):
-                            (removed,) = await self._queries.call(method, "asb", [unit], runtime)
-                            changed += removed
-                            if link is not None and link.is_gone:  # without the link, there is no such unit
-                                await self._queries.call(
-                                    "LinkUnitFiles", "asbb", [link.target], link.is_runtime, False
-                                )
-                return bool(changed)
+                        (made,) = await self._queries.call("MaskUnitFiles", "asbb", [unit], False, False)
+                        return bool(made)
+                    case FileChange.UNMASK:
+                        return await self._remove_links("UnmaskUnitFiles", unit, None)
+
+    async def _enable(self, unit: str) -> bool:
+        can_be_enabled, made = await self._queries.call("EnableUnitFiles", "asbb", [unit], False, False)
+        if not can_be_enabled and await self._queries.file_state_of(unit) != "static":  # after a mask
+            hint = "leave `enable` out, or have something else want it: it has no [Install] section"
+            raise ResourceError(f"{unit} can't be enabled", hint)
+        return bool(made)
+
+    async def _remove_links(self, method: str, unit: str, kept: Link | None) -> bool:
+        """Remove the links for this boot and for later ones, but not ``kept``, by which systemd knows the unit."""
+        changed: list[Any] = []
+        for runtime in (True, False):
+            (removed,) = await self._queries.call(method, "asb", [unit], runtime)
+            changed += removed
+            if kept is not None and kept.is_gone:
+                await self._queries.call("LinkUnitFiles", "asbb", [kept.target], kept.is_runtime, False)
+        return bool(changed)
 
     async def reread(self, unit: str) -> None:
         """Reload systemd if the files of ``unit`` have changed since it last read them."""

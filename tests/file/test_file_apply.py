@@ -315,7 +315,7 @@ async def test_a_directory_in_the_way_of_a_file_stays(path: Path):
     with pytest.raises(ResourceError, match="exists as a directory"):
         await look(make(path, content="x"))
     with pytest.raises(ResourceError, match="cannot write"):
-        await hostfs.write_file(str(path), make(path, content="x")._observer.desired.content, MINE)
+        await hostfs.write_file(str(path), make(path, content="x")._reconciler.desired.content, MINE)
     assert names_in(path.parent) == ["f"]
     assert names_in(path) == ["inner"]
 

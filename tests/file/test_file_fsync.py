@@ -4,6 +4,7 @@ import errno
 import math
 import os
 import threading
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -170,6 +171,35 @@ async def test_a_failure_reaches_every_member_and_no_other():
     disk.error = None
     await commit.flush(9)
     assert disk.groups == [[8], [0, 1, 2], [9]]
+
+
+async def test_work_that_fails_unexpectedly_fails_every_member_of_its_group_and_the_next_group_goes_on():
+    disk = Disk()
+
+    def sync(descriptors: Sequence[int]) -> None:
+        disk(descriptors)
+        if len(descriptors) > 1:
+            raise MemoryError
+
+    commit = GroupCommit(sync)
+    failed = []
+
+    async def fail(fd: int) -> None:
+        with pytest.raises(MemoryError):
+            await commit.flush(fd)
+        failed.append(fd)
+
+    disk.go_on.clear()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(commit.flush, 1)
+        await began(disk)
+        nursery.start_soon(fail, 2)
+        nursery.start_soon(fail, 3)
+        await wait_all_tasks_blocked()
+        disk.go_on.set()
+    assert sorted(failed) == [2, 3]
+    await commit.flush(4)
+    assert disk.groups == [[1], [2, 3], [4]]
 
 
 async def test_one_cancelled_while_it_waits_for_its_turn_is_not_flushed():

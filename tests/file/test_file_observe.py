@@ -39,7 +39,7 @@ class Calls(list):
 async def aged(file, path: Path):
     """Check ``file`` until its last change is old enough for a stamp to be kept."""
     with trio.fail_after(60):
-        while file._observer._stamp is None:
+        while file._reconciler._stamp is None:
             assert await look(file) == ()
             await trio.sleep(0.001)
     assert path.exists()
@@ -54,7 +54,7 @@ async def settled_file(tmp_path: Path):
 
 
 async def test_a_file_that_did_not_move_costs_one_lstat(settled_file, monkeypatch):
-    settled_file._observer  # noqa: B018  made before the calls are counted
+    settled_file._reconciler  # noqa: B018  made before the calls are counted
     calls = Calls(monkeypatch)
     assert await look(settled_file) == ()
     assert [call for call in calls if call != "stat"] == ["lstat"]  # a stat is the look at the account files
@@ -87,7 +87,7 @@ async def test_a_file_that_moved_is_read_once(settled_file, monkeypatch):
 async def test_every_change_ends_the_stamp(settled_file, change):
     change(Path(settled_file.name))
     assert await look(settled_file) != ()
-    assert settled_file._observer._stamp is None
+    assert settled_file._reconciler._stamp is None
     await converge(settled_file)
 
 
@@ -104,14 +104,14 @@ async def test_after_a_repair_there_is_no_stamp(settled_file, monkeypatch):
     monkeypatch.setattr("reactor.resources.file.observer.stamp_is_reliable", lambda *_: False)
     Path(settled_file.name).write_text("y")
     await converge(settled_file)
-    assert settled_file._observer._stamp is None
+    assert settled_file._reconciler._stamp is None
 
 
 async def test_noop_on_drift_keeps_no_stamp(settled_file):
     Path(settled_file.name).chmod(0o600)
     assert await look(settled_file) != ()
     assert await look(settled_file) != ()
-    assert settled_file._observer._stamp is None
+    assert settled_file._reconciler._stamp is None
 
 
 async def test_a_change_of_the_source_ends_the_stamp(tmp_path: Path):

@@ -19,7 +19,7 @@ from nats_servers import NatsServer
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
-from reactor.fleet.link.stored import message_at
+from reactor.fleet.link.stored import messages_from
 
 RECORDING = Path(__file__).parent / "recorded/cli.json"
 CONTENT = b"reactor" * 28_000
@@ -42,8 +42,6 @@ CONFIGURED = (
 async def written(js, stream):
     """The configuration and the messages of a stream."""
     info = await js.stream_info(stream)
-    numbers = range(1, info["state"]["last_seq"] + 1)
-    messages = [found for number in numbers if (found := await message_at(js, stream, number)) is not None]
     return {
         "config": {name: info["config"].get(name) for name in CONFIGURED},
         "messages": [
@@ -52,7 +50,7 @@ async def written(js, stream):
                 "headers": {name: value for name, value in each.headers.items() if name not in OWN_HEADERS},
                 "data": base64.b64encode(zlib.compress(each.data)).decode(),
             }
-            for each in messages
+            async for each in messages_from(js, stream, ">")
         ],
     }
 

@@ -111,6 +111,6 @@ def test_resources_of_one_kind_share_the_table_of_the_names():
         -2:
     ]  # the table of the first has gaps
     assert sys.getsizeof(one.__dict__) < sys.getsizeof({**one.__dict__}) - 50
-    one.__dict__["_observer"] = None
-    assert "_observer" not in other.__dict__
+    one.__dict__["_reconciler"] = None
+    assert "_reconciler" not in other.__dict__
     assert [*other.__dict__] == ["name", "ensure", "content", "owner", "group", "mode", "acl", "declared"]

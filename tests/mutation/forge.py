@@ -2,7 +2,8 @@
 
 A request is a line of JSON on stdin, ``{"tests": [...], "seconds": 60}``; the answer, on stdout, is ``{"ending": ...,
 "failed": ...}``: how it ended (`passed`, `failed`, or `hung` when the seconds were over), and the test that failed first.
-Whatever the tests have started is killed with them. Run it in the directory of the clone, with its Python.
+Whatever the tests have started is killed with them; they are killed, too, when stdin ends, as it does with who has asked.
+Run it in the directory of the clone, with its Python.
 """
 
 import ctypes
@@ -24,6 +25,8 @@ _LIBRARIES = (
 _LOADED_ALREADY = "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"
 """What pytest says about plugins that were imported before it began: their own assertions are shown without values."""
 _SET_CHILD_SUBREAPER = 36
+_SET_PARENT_DEATH_SIGNAL = 1
+_prctl = ctypes.CDLL(None).prctl
 
 
 class FirstFailure:
@@ -48,7 +51,7 @@ def main():
     """Answer all requests."""
     for name in _LIBRARIES:
         import_module(name)
-    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)  # orphans become our children
+    _prctl(_SET_CHILD_SUBREAPER, 1)  # orphans become our children
     for line in sys.stdin:
         request = json.loads(line)
         print(json.dumps(answer(request["tests"], request["seconds"])), flush=True)
@@ -71,6 +74,8 @@ def answer(tests, seconds):
 
 def run(tests, pipe):
     """Become a pytest that runs them, and end."""
+    # A mutant may run endlessly, and no ^C reaches it in its own session.
+    _prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):
@@ -95,10 +100,10 @@ def wait(child, deadline):
     """How it ended; it is gone then."""
     descriptor = os.pidfd_open(child)
     try:
-        ended = select.select([descriptor], [], [], max(deadline - time.monotonic(), 0))[0]
+        ready = select.select([descriptor, sys.stdin], [], [], max(deadline - time.monotonic(), 0))[0]
     finally:
         os.close(descriptor)
-    if not ended:
+    if not (ended := descriptor in ready):
         os.killpg(child, signal.SIGKILL)
     status = os.waitpid(child, 0)[1]
     return "hung" if not ended else "failed" if status else "passed"

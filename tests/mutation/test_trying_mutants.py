@@ -1,6 +1,11 @@
 """The tool that mutates: which tests it chooses, and what it takes for killed."""
 
 import ast
+import json
+import os
+import select
+import signal
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -40,10 +45,19 @@ def test_is_there():
 def test_fails_by_itself():
     assert False
 """
+ENDLESS = """\
+import os
+
+def test_endless():
+    with open("pid", "w") as pipe:
+        pipe.write(str(os.getpid()))
+    while True:
+        pass
+"""
 
 
 @pytest.fixture
-def bench(tmp_path, monkeypatch):
+def clone(tmp_path, monkeypatch):
     """A clone with one module."""
     clone = tmp_path / "clone"
     clone.mkdir()
@@ -52,6 +66,11 @@ def bench(tmp_path, monkeypatch):
     (clone / "conftest.py").touch()
     (clone / "test_m.py").write_text(TESTS)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    return clone
+
+
+@pytest.fixture
+def bench(clone):
     bench = trying.Bench(clone)
     yield bench
     bench.close()
@@ -98,6 +117,26 @@ def test_a_mutant_that_can_not_be_imported_is_killed(bench):
 def test_tests_that_do_not_end_are_killed(bench, monkeypatch):
     monkeypatch.setattr(trying, "_START_SECONDS", 2.0)
     assert attempt(bench, "return number * 2", "while True: pass", "test_doubles")[0] in ("hung", "unclear")
+
+
+@pytest.mark.parametrize(
+    "end", [subprocess.Popen.kill, lambda forge: forge.stdin.close()], ids=["the forge", "who has asked it"]
+)
+def test_tests_end_with(clone, end):
+    os.mkfifo(clone / "pid")
+    (clone / "test_m.py").write_text(ENDLESS)
+    with trying.Bench(clone)._forge as forge:
+        forge.stdin.write(json.dumps({"tests": ["test_m.py"], "seconds": 600}) + "\n")
+        forge.stdin.flush()
+        tests = os.pidfd_open(int((clone / "pid").read_text()))
+        end(forge)
+        try:
+            assert select.select([tests], [], [], 60)[0]
+        except AssertionError:
+            signal.pidfd_send_signal(tests, signal.SIGKILL)
+            raise
+        finally:
+            os.close(tests)
 
 
 def test_a_pytest_that_can_not_begin_proves_nothing(bench):

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reactor.fleet.link.errors import (
     ApiError,
@@ -46,19 +46,7 @@ async def last_message(js: JetStream, stream: str, subject: str) -> Stored | Non
     try:
         answer = await js.asked(f"{js.prefix}.DIRECT.GET.{stream}.{subject}")
     except NoRespondersError as error:
-        return await _by_the_leader(js, stream, {"last_by_subj": subject}, error)
-    return None if _absent(answer) else _stored(answer)
-
-
-async def message_at(
-    js: JetStream, stream: str, sequence: int, *, subject: str | None = None
-) -> Stored | None:
-    """Return the message with that sequence number; with ``subject``, the next one of that subject."""
-    body = {"seq": sequence, **({} if subject is None else {"next_by_subj": subject})}
-    try:
-        answer = await js.asked(f"{js.prefix}.DIRECT.GET.{stream}", json.dumps(body).encode())
-    except NoRespondersError as error:
-        return await _by_the_leader(js, stream, body, error)
+        return await _last_by_the_leader(js, stream, subject, error)
     return None if _absent(answer) else _stored(answer)
 
 
@@ -106,15 +94,15 @@ async def messages_from(
 _NONE = Stored("", b"", NO_HEADERS, 0)
 
 
-async def _by_the_leader(
-    js: JetStream, stream: str, body: Mapping[str, Any], error: NoRespondersError
+async def _last_by_the_leader(
+    js: JetStream, stream: str, subject: str, error: NoRespondersError
 ) -> Stored | None:
     """Read through the leader, for streams that don't allow direct reading.
 
     Also finds out whether the stream exists.
     """
     try:
-        answer = await js.call(f"STREAM.MSG.GET.{stream}", body)
+        answer = await js.call(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
     except DeniedError:
         raise error from None
     except MissingError as missing:

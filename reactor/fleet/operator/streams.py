@@ -34,8 +34,6 @@ _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
 
-MAKE_CCM_REGISTRATIONS = "any host that registers can then wipe the registry"
-
 
 @dataclass(frozen=True)
 class Change:
