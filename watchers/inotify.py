@@ -47,7 +47,6 @@ and then create it: they fail if reactor repairs it in between. Whole directorie
 ANSWER = 0.1
 """Seconds within which a mount must answer. Otherwise its paths are not touched until the next poll."""
 
-_MAY_SETTLE = COME_OR_GONE | ATTRIBUTES
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
 _Written = tuple[tuple[int, ...], Directory, bytes]
@@ -160,8 +159,7 @@ class InotifyWatcher(Watcher):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
                     written.append((vertices, directory, name))
                 elif vertices:
-                    delay = _delay(mask, name) if mask & _MAY_SETTLE else 0.0
-                    marks.update(dict.fromkeys(vertices, delay))
+                    marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
         if written or self._writes.wake_at < inf:

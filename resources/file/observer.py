@@ -197,7 +197,7 @@ class Observer:
         """
         if not isinstance(content, Inline):
             return None
-        parent = Parent(self.desired.path)
+        parent, now = Parent(self.desired.path), time.time_ns()
         try:
             directory, base = parent.hold()
             found = os.stat(base, dir_fd=directory, follow_symlinks=False)
@@ -207,7 +207,6 @@ class Observer:
                 return self._state(
                     _FILE, found, wanted, same_content=False, short=ShortFile(parent, found.st_dev)
                 )
-            now = time.time_ns()
             return self._compare_open(os.open(base, _OPEN, dir_fd=directory), content, wanted, now, parent)
         except (OSError, ResourceError):
             return None
@@ -339,8 +338,7 @@ class Observer:
 def _is_readable(found: os.stat_result) -> bool:
     if found.st_mode & _READABLE_BY_ALL == _READABLE_BY_ALL:
         return True
-    user = os.geteuid()
-    return user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR != 0)
+    return (user := os.geteuid()) == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR != 0)
 
 
 def _occupied(handle: int) -> bool:
