@@ -12,6 +12,18 @@ import pytest
         ("converge", "reactor run --converge-once"),
         ("plan", "reactor run --converge-once --noop"),
         ("hiera", "reactor data"),
+        ("check", "reactor validate"),
+        ("lint", "reactor validate"),
+        ("diff", "reactor run --converge-once --noop --diff"),
+        ("help", "reactor --help"),
+        ("history", "reactor events"),
+        ("log", "reactor events"),
+        ("logs", "reactor events"),
+        ("list", "reactor status --all"),
+        ("rollback", "reactor restore"),
+        ("undo", "reactor restore"),
+        ("doc", "reactor kinds"),
+        ("describe", "reactor kinds"),
     ],
 )
 def test_a_command_of_others_leads_to_ours(reactor, command, meant):
@@ -28,6 +40,9 @@ def test_a_command_of_others_leads_to_ours(reactor, command, meant):
         ("--tags", "--only"),
         ("--skip-tags", "--exclude"),
         ("--onetime", "--converge-once"),
+        ("--once", "--converge-once"),
+        ("--oneshot", "--converge-once"),
+        ("--limit", "--only"),
     ],
 )
 def test_an_option_of_others_leads_to_ours(reactor, option, meant):
