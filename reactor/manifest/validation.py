@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.phrasing import hint_home, listed, shown
+from reactor.manifest.phrasing import hint_for_choice, hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
@@ -135,7 +135,7 @@ class Inspector:
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
-        hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
+        hint = hint_for_choice(str(found), re.findall(r"'([^']*)'", expected))
         self._add("R0110", f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", path, hint)
 
     def _report_wants(self) -> None:
