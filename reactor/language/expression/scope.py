@@ -13,7 +13,7 @@ from reactor.language.expression.limits import MAX_STEPS
 
 
 class Warnings:
-    """The warnings about missing keys, in a scope that is not strict.
+    """The warnings about missing keys, in a scope that is not strict, and about openers without an end.
 
     ``found`` has those with a known place in the file.
     """
