@@ -40,7 +40,11 @@ class Explanation:
         wait = self._history.last_wait(ref, after=last.id if last else 0)
         if last is None and wait is None and not self._history.knows(ref):
             return None
-        lines = [f"{ref} is not in the manifest any more."] if self._history.has_left(ref) else []
+        lines = (
+            [f"{ref} was not part of the last run: the manifest does not have it, or the run left it out."]
+            if self._history.has_left(ref)
+            else []
+        )
         if wait is not None:
             slot, reason = wait.record["slot"], wait.record["reason"]
             lines.append(
