@@ -149,7 +149,13 @@ class Inspector:
                 hint = f"in YAML 1.2 {found} is a string: write true or false"
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
-                hint = f"put it in brackets: [{given}]"
+                words = str(found).split()
+                is_command = path[-1] == "command" and len(words) > 1
+                hint = (
+                    f"write each word by itself: [{', '.join(words)}]"
+                    if is_command
+                    else f"put it in brackets: [{given}]"
+                )
             self._add("R0109", f"{spot.label} must be {types}, not {given}", path, hint)
 
     def _add(
