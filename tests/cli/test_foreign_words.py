@@ -58,5 +58,10 @@ def test_an_option_of_others_leads_to_none_that_the_command_does_not_have(reacto
     assert "--noop" not in done.err
 
 
+def test_a_word_for_a_number_is_refused_in_words_for_people(reactor):
+    done = reactor("run", "--jobs", "many", "site.yaml")
+    assert done.err.startswith("error[R0702]: invalid value for '--jobs': 'many' is not a whole number\n")
+
+
 def test_a_run_of_one_resource_knows_the_words_for_a_dry_run(reactor):
     assert "did you mean --noop?" in reactor("ensure", "file", "/tmp/x", "--dry-run").err
