@@ -13,7 +13,7 @@
 
 - ``TemplateError``: a template is wrong or failed. It names the template, the line and the column;
 
-  - ``TemplateSourceError``: a template can't be compiled.
+  - ``TemplateSourceError``: a template can't be compiled, or uses an unknown name.
 """
 
 from __future__ import annotations
