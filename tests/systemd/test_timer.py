@@ -194,7 +194,7 @@ def test_calendar_events_are_accepted_here_as_by_systemd(event):
         ("a: {command: x, every: 5m}", "nothing says when it runs first"),
         ("a: {command: x, on_calendar: often}", "'often' is not part of a calendar event"),
         ("a: {command: x, on_calendar: '25:00'}", "there is no hour 25"),
-        ("a: {command: x, on_calendar: '3am daily'}", "'3am' is no part"),
+        ("a: {command: x, on_calendar: '3am daily'}", "'3am' is not part"),
         ("a: {command: x, after_boot: 5m, persistent: true}", "only runs of on_calendar can be made up for"),
         ('a: {command: "x\\nExecStart=y", on_calendar: daily}', "one line of text"),
         ('a: {command: "x \'y", on_calendar: daily}', "a: "),
