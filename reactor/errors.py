@@ -15,7 +15,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── ExpressionError             reactor.language     an expression is wrong, or failed
     │   └── ExpressionSyntaxError   reactor.language     an expression can't be parsed
     ├── TemplateError               reactor.language     a template failed
-    │   └── TemplateSourceError     reactor.language     a template can't be compiled
+    │   └── TemplateSourceError     reactor.language     a template can't be compiled, or uses an unknown name
     ├── DistrustedError             reactor.trust        an untrusted user could change a file; also an OSError
     ├── UnpackingError              reactor.unpacking    an archive is damaged or unsafe
     ├── DownloadError               reactor.source       a manifest or data could not be downloaded

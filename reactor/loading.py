@@ -117,7 +117,9 @@ def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Load
     manifest, found = read_tree(problems, tree, inputs=with_roles(with_site(inputs, warnings.append)))
     graph = _connected(manifest, found)
     files, data = manifest.files, manifest.data
-    return LoadedManifest(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
+    return LoadedManifest(
+        manifest.path, graph, manifest.settings, files, inputs, data, (*warnings, *manifest.warnings)
+    )
 
 
 def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequence[str] = ()) -> Graph:

@@ -1,4 +1,4 @@
-"""Commands and options of CCM, Ansible, Puppet and Terraform, each with the equivalent here."""
+"""Commands and options of CCM, Ansible, Puppet, Terraform and others, each with the equivalent here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ COMMANDS: Final = {
     "apply": "run --converge-once",
     "converge": "run --converge-once",
     "plan": "run --converge-once --noop",
+    "diff": "run --converge-once --noop --diff",
     "hiera": "data",
+    "check": "validate",
+    "lint": "validate",
+    "list": "status --all",
+    "history": "events",
+    "log": "events",
+    "logs": "events",
+    "rollback": "restore",
+    "undo": "restore",
+    "describe": "kinds",
+    "doc": "kinds",
+    "help": "--help",
 }
 """Command of another program -> the command here."""
 
@@ -22,6 +34,9 @@ _OPTIONS: Final = {
     "--dry-run": "--noop",
     "--tags": "--only",
     "--skip-tags": "--exclude",
+    "--limit": "--only",
+    "--once": "--converge-once",
+    "--oneshot": "--converge-once",
     "--onetime": "--converge-once",
 }
 

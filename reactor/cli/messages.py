@@ -106,6 +106,7 @@ def _sentence(error: click.UsageError) -> str:
     """The message of Click in the form of our own messages: without the capital and the full stop."""
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
     text = " ".join(text.split())  # Click lists choices on lines of their own
+    text = text.replace("is not a valid integer range", "is not a whole number")
     return f"{text[:1].lower()}{text[1:].removesuffix('.')}"
 
 

@@ -8,7 +8,7 @@ from reactor.console.number_format import date_and_time, seconds
 from reactor.journal.history import Entry, History
 
 _CAUSES = {
-    "initial": "it was its first check on this host, or it is applied once in every run",
+    "initial": "the run had started",
     "intent": "the manifest had changed",
     "drift": "something outside of reactor had changed it",
     "refresh": "a resource that it subscribes to had changed",
@@ -40,7 +40,11 @@ class Explanation:
         wait = self._history.last_wait(ref, after=last.id if last else 0)
         if last is None and wait is None and not self._history.knows(ref):
             return None
-        lines = [f"{ref} is not in the manifest any more."] if self._history.has_left(ref) else []
+        lines = (
+            [f"{ref} was not part of the last run: the manifest does not have it, or the run left it out."]
+            if self._history.has_left(ref)
+            else []
+        )
         if wait is not None:
             slot, reason = wait.record["slot"], wait.record["reason"]
             lines.append(
@@ -132,17 +136,23 @@ class Explanation:
         """The refreshes that its last change caused, done and pending."""
         for refresh in self._history.refreshes(source=ref):
             if refresh.pending_since is not None:
-                yield f"A refresh of {refresh.subscriber} because of it is pending since {self._when(refresh.pending_since)}."
+                yield f"A refresh of {refresh.subscriber} because of it has been pending since {self._at(refresh.pending_since)}."
                 if (last := self._history.last(refresh.subscriber)) and last.result in ("failed", "blocked"):
                     yield from self._entry(last, _INDENT)
             elif refresh.refreshed is not None:
                 yield f"It refreshed {refresh.subscriber} {self._when(refresh.refreshed)}."
         for refresh in self._history.refreshes(subscriber=ref):
             if refresh.pending_since is not None:
-                yield f"A refresh of it because of {refresh.source} is pending since {self._when(refresh.pending_since)}."
+                yield f"A refresh of it because of {refresh.source} has been pending since {self._at(refresh.pending_since)}."
 
     def _when(self, moment: float) -> str:
-        return f"{seconds(max(0.0, self._now - moment))} ago ({date_and_time(moment)})"
+        return f"{self._age(moment)} ago ({date_and_time(moment)})"
+
+    def _at(self, moment: float) -> str:
+        return f"{date_and_time(moment)}, for {self._age(moment)}"
+
+    def _age(self, moment: float) -> str:
+        return seconds(max(0.0, self._now - moment))
 
 
 def _in_words(causes: Iterable[str], failure: Entry | None) -> str:

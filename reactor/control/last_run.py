@@ -51,7 +51,7 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
 
 def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:
     if history.has_left(asked):
-        return UnknownNameError(asked, f"it was removed from the manifest; see 'reactor why {asked}'")
+        return UnknownNameError(asked, f"it was not part of the last run; see 'reactor why {asked}'")
     return unknown_name(every_name, asked)
 
 

@@ -15,6 +15,9 @@ _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
 _ONLY_FACTS = "expressions in data know Facts and nothing else"
+_ONLY_LANGUAGE = "expressions in data know no files and no secrets: call it in a property of a resource"
+_FUNCTIONS = dict.fromkeys(("file", "jet", "output", "readFile", "secret", "template"), _ONLY_LANGUAGE)
+"""The hints for functions of resources."""
 
 
 def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
@@ -23,9 +26,11 @@ def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | Non
     If it is not ``strict``, a missing fact is an empty string, as in CCM, and ``Data`` is empty.
     """
     if strict:
-        scope = Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
+        scope = Scope(
+            {"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS, **_FUNCTIONS}
+        )
     else:
-        scope = Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty")
+        scope = Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty", absent=_FUNCTIONS)
     scope.moment = moment
     return scope
 

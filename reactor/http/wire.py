@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from collections.abc import Iterable
@@ -104,14 +105,17 @@ class Wire(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect for httpcore. Raises ConnectionLostError with the host's name if that can't be resolved."""
+        """Connect for httpcore. Raises ConnectionLostError that names the host if that can't be resolved or reached."""
         try:
             stream = await self._trio.connect_tcp(host, port, timeout, local_address, socket_options)
         except httpcore.ConnectError as error:
-            if (cause := innermost(error)) is error or not isinstance(cause, socket.gaierror):
-                raise
-            words = f"the name {host} can't be resolved: {cause.strerror}"
-            raise ConnectionLostError(words) from error
+            cause = innermost(error)
+            if isinstance(cause, socket.gaierror):
+                raise ConnectionLostError(f"the name {host} can't be resolved: {cause.strerror}") from error
+            if isinstance(cause, OSError) and cause.errno is not None:
+                words = f"can't connect to {host}:{port}: {os.strerror(cause.errno)}"
+                raise ConnectionLostError(words) from error
+            raise
         return _Stream(stream, self._meter)
 
 

@@ -13,7 +13,7 @@
 
 - ``TemplateError``: a template is wrong or failed. It names the template, the line and the column;
 
-  - ``TemplateSourceError``: a template can't be compiled.
+  - ``TemplateSourceError``: a template can't be compiled, or uses an unknown name.
 """
 
 from __future__ import annotations
@@ -93,14 +93,15 @@ class TemplateError(ReactorError):
     def without_words(self) -> TemplateError:
         """Return the same error without its message, which may quote secret data."""
         words = "the template failed, and why is not shown: the data hold secrets"
-        return TemplateError(words, self.name, self.line, self.column, code=self.code)
+        hint = "to see why, use a copy of the manifest with invented values in place of the secrets"
+        return TemplateError(words, self.name, self.line, self.column, hint, code=self.code)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.line}:{self.column}: {self.message}"
 
 
 class TemplateSourceError(TemplateError):
-    """A template can't be compiled. The message quotes only the source, never data."""
+    """A template can't be compiled, or uses an unknown name. The message quotes only the source, never data."""
 
     code = "R0306"
 

@@ -137,9 +137,9 @@ class ExpressionContext(NamedTuple):
         }
 
     def slips(self) -> list[str]:
-        """Return the warnings about missing keys since the last call, with places.
+        """Return the warnings about missing keys and openers without an end since the last call, with places.
 
-        In strict manifests these are errors.
+        In strict manifests missing keys are errors.
         """
         return [
             f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Any, Final
 
+from reactor.suggestions import did_you_mean
+
 _MAX_SHOWN = 60
 
 
@@ -35,6 +37,7 @@ def listed(words: Iterable[str], last: str = "or") -> str:
 
 _NAME = "it is the name of the resource: write it before the colon, as in '- /etc/motd: {...}'"
 _LOOP = "did you mean 'for_each'? Its element is {{ item }}"
+_IF = "write control: {if: EXPRESSION}"
 
 _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
@@ -43,7 +46,10 @@ _HOME: Final = {
         "turn it around: subscribe to this one in the resource that must be refreshed",
     ),
     "before": ("require", "turn it around: require this one in what is to come later"),
-    "when": ("control", "write control: {if: EXPRESSION}"),
+    "when": ("control", _IF),
+    "if": ("control", _IF),
+    "onlyif": ("control", _IF),
+    "unless": ("control", "write control: {unless: EXPRESSION}"),
     "path": ("name", _NAME),
     "dest": ("name", _NAME),
     "register": ("name", 'take it away: an expression of another resource reads output("KIND#NAME")'),
@@ -52,11 +58,34 @@ _HOME: Final = {
         "remove it: everything is done as the user who starts reactor; an exec may have a user",
     ),
     "become_user": ("user", "did you mean 'user'?"),
+    "baseurl": ("url", "did you mean 'url'?"),
+    "chdir": ("cwd", "did you mean 'cwd'?"),
+    "file": ("path", "did you mean 'path'?"),
+    "gid": ("group", "did you mean 'group'?"),
+    "job": ("command", "did you mean 'command'?"),
+    "regexp": ("match", "did you mean 'match'?"),
+    "repo": ("url", "did you mean 'url'?"),
+    "special_time": ("schedule", "did you mean 'schedule'?"),
     "with_items": ("name", _LOOP),
     "with_dict": ("name", _LOOP),
     "loop": ("name", _LOOP),
 }
 """Word -> the property that replaces it or that shows that the word belongs to a resource, and the hint."""
+
+_STATES: Final = {
+    "created": "present",
+    "deleted": "absent",
+    "dir": "directory",
+    "file": "present",
+    "installed": "present",
+    "removed": "absent",
+    "start": "running",
+    "started": "running",
+    "stop": "stopped",
+    "touch": "present",
+    "uninstalled": "absent",
+}
+"""The word of another tool for a state -> the word here."""
 
 NAMES: Final = ("name", "path", "dest")
 """The properties that contain the name of a resource in other tools."""
@@ -66,3 +95,12 @@ def hint_home(word: str, known: Container[str]) -> str | None:
     """Return the hint for a word of another tool whose property is among ``known``; None for all other words."""
     marker, hint = _HOME.get(word, ("", None))
     return hint if marker in known else None
+
+
+def hint_for_choice(word: str, choices: Iterable[str]) -> str | None:
+    """Return the hint for ``word``, which is none of the ``choices``: the one it means here or resembles, or None."""
+    known = tuple(choices)
+    if word == "restarted" and "running" in known:
+        return "a restart is a refresh: subscribe to what must cause it"
+    meant = _STATES.get(word)
+    return f"did you mean {meant!r}?" if meant in known else did_you_mean(word, known)

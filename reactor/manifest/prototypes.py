@@ -104,7 +104,7 @@ class _Prototype(NamedTuple):
         properties["name"] = self.name(name)
         for (key, field, validate, slot), value in zip(self.slots, body.values(), strict=True):
             if value.__class__ is str:
-                if "{" in value and parse_template(value) is not None:
+                if "{{" in value or "${" in value:
                     return None
             elif value.__class__ not in _SCALARS:
                 return None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.phrasing import hint_home, listed, shown
+from reactor.manifest.phrasing import hint_for_choice, hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
@@ -135,7 +135,7 @@ class Inspector:
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
-        hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
+        hint = hint_for_choice(str(found), re.findall(r"'([^']*)'", expected))
         self._add("R0110", f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", path, hint)
 
     def _report_wants(self) -> None:
@@ -149,7 +149,13 @@ class Inspector:
                 hint = f"in YAML 1.2 {found} is a string: write true or false"
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
-                hint = f"put it in brackets: [{given}]"
+                words = str(found).split()
+                is_command = path[-1] == "command" and len(words) > 1
+                hint = (
+                    f"write each word by itself: [{', '.join(words)}]"
+                    if is_command
+                    else f"put it in brackets: [{given}]"
+                )
             self._add("R0109", f"{spot.label} must be {types}, not {given}", path, hint)
 
     def _add(

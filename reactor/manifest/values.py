@@ -166,7 +166,10 @@ class ValueReader:
         if self._scope is None:
             return text
         try:
-            if (template := parse_template(text)) is None:
+            template = parse_template(text)
+            if template is None or template.may_be_unclosed:
+                _warn_of_unclosed(text, at, self._scope)
+            if template is None:
                 return text
             expressive = Expressive(template, text, at, as_text=shape.scalars == _TEXT)
             if self._may_be_deferred:
@@ -196,3 +199,12 @@ class ValueReader:
             self._is_deferred = True
             self._is_secret |= isinstance(unknown, UnknownSecretError)
             return expressive
+
+
+def _warn_of_unclosed(text: str, at: int, scope: Scope) -> None:
+    if "{{" in text or "${" in text:
+        from reactor.language.expression.template import unclosed  # noqa: PLC0415 - few texts have an opener
+
+        if (found := unclosed(text, scope.names)) is not None:
+            scope.warnings.pending.append(found)
+            scope.warnings.locate(at, text)

@@ -99,7 +99,8 @@ def _of_names(given: Expectations, managed: Mapping[str, Resource], place: Place
     for pattern, wanted in given.count.items():
         count = sum(covers(pattern, (ref,)) for ref in managed)
         if count != wanted:
-            yield Difference(f"{count} resources match {pattern}, not {wanted}", place)
+            matches = "1 resource matches" if count == 1 else f"{count} resources match"
+            yield Difference(f"{matches} {pattern}, not {wanted}", place)
 
 
 def _merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?")
 
 def _check_name(name: str) -> str:
     """Accept POSIX names, also with a final ``$``, as in the machine accounts of Samba."""
+    if "," in name:
+        raise ValueError(
+            f"{name!r} is several names in one: write each by itself, as in [adm, sudo], or with an option of its own"
+        )
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{name!r} is not a valid account name: use letters, digits, _, - and ., a letter first"

@@ -45,7 +45,7 @@ _HINT = "see systemd.time(7), as in *-*-* 03:00:00, Mon..Fri 07:30 or daily"
 
 
 def check(text: str) -> str:
-    """Return ``text``. Raises ValueError that names the part which is no part of a calendar event."""
+    """Return ``text``. Raises ValueError that names the word that is not part of a calendar event."""
     if not text.isascii() or not text.isprintable() or not text.strip():
         raise ValueError(f"a calendar event is one line of text: {_HINT}")
     words = text.split()
@@ -58,7 +58,7 @@ def check(text: str) -> str:
         while forms and not forms[0].fullmatch(word):
             forms.pop(0)
         if not forms:
-            raise ValueError(f"{word!r} is no part of a calendar event: {_HINT}")
+            raise ValueError(f"{word!r} is not part of a calendar event: {_HINT}")
         if forms.pop(0) is _TIME:
             _check_time(word)
     return text

@@ -100,6 +100,15 @@ def test_guards_and_conditions_decide_whether_a_command_runs(reactor, tmp_path, 
     assert path.exists() is runs
 
 
+def test_what_a_manifest_is_warned_of_is_warned_of_here_too(reactor):
+    done = reactor("ensure", "exec", "echo a | cat")
+    assert done.code == 0
+    assert done.err.startswith(
+        "warning: command line:1:21: exec#echo a | cat: | is not understood without a shell"
+    )
+    assert "warning" not in reactor("ensure", "exec", "echo a | cat", "--provider", "shell").err
+
+
 def test_expressions_are_evaluated_as_in_a_manifest(reactor, tmp_path):
     path = tmp_path / "{{ Data.name }}"
     done = reactor(

@@ -12,6 +12,18 @@ import pytest
         ("converge", "reactor run --converge-once"),
         ("plan", "reactor run --converge-once --noop"),
         ("hiera", "reactor data"),
+        ("check", "reactor validate"),
+        ("lint", "reactor validate"),
+        ("diff", "reactor run --converge-once --noop --diff"),
+        ("help", "reactor --help"),
+        ("history", "reactor events"),
+        ("log", "reactor events"),
+        ("logs", "reactor events"),
+        ("list", "reactor status --all"),
+        ("rollback", "reactor restore"),
+        ("undo", "reactor restore"),
+        ("doc", "reactor kinds"),
+        ("describe", "reactor kinds"),
     ],
 )
 def test_a_command_of_others_leads_to_ours(reactor, command, meant):
@@ -28,6 +40,9 @@ def test_a_command_of_others_leads_to_ours(reactor, command, meant):
         ("--tags", "--only"),
         ("--skip-tags", "--exclude"),
         ("--onetime", "--converge-once"),
+        ("--once", "--converge-once"),
+        ("--oneshot", "--converge-once"),
+        ("--limit", "--only"),
     ],
 )
 def test_an_option_of_others_leads_to_ours(reactor, option, meant):
@@ -41,6 +56,11 @@ def test_an_option_of_others_leads_to_none_that_the_command_does_not_have(reacto
     done = reactor(*words, "site.yaml")
     assert done.code == 2
     assert "--noop" not in done.err
+
+
+def test_a_word_for_a_number_is_refused_in_words_for_people(reactor):
+    done = reactor("run", "--jobs", "many", "site.yaml")
+    assert done.err.startswith("error[R0702]: invalid value for '--jobs': 'many' is not a whole number\n")
 
 
 def test_a_run_of_one_resource_knows_the_words_for_a_dry_run(reactor):

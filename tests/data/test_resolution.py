@@ -157,6 +157,14 @@ def test_an_error_in_an_expression_has_its_place_in_the_text():
     assert " r:${ nope }"[problem.start : problem.end] == "nope"
 
 
+def test_a_function_that_data_do_not_have_says_where_it_can_be_called():
+    (problem,) = resolved("data: {a: '${ secret(1) }'}").problems
+    assert (
+        problem.hint
+        == "expressions in data know no files and no secrets: call it in a property of a resource"
+    )
+
+
 def test_a_misspelt_mode_is_answered_with_the_nearest():
     (problem,) = resolved("hierarchy: {order: [], merge: depp}").problems
     assert problem.hint == "did you mean 'deep'?"

@@ -21,6 +21,12 @@ ERRORS = {
     "b {{ data.x }}": ("unknown name data", "data", "did you mean Data?"),
     "{{ readfile('x') }}": ("unknown name readfile", "readfile('x')", "did you mean readFile?"),
     "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),
+    "{{ Data.port | default(80) }}": (
+        "unknown name default",
+        "Data.port | default(80)",
+        "a default is written ??",
+    ),
+    "{{ zzzz(1) }}": ("unknown name zzzz", "zzzz(1)", "'reactor explain R0302' says which names there are"),
     "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: upper(...)"),
     "{{ Data.a.b }}": ("cannot fetch b from <nil>", "b", "use ?. to get nil"),
     "x ${ Data.list[1 / 0] } y": ("cannot fetch +Inf from list", "1 / 0", None),

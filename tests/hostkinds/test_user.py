@@ -453,6 +453,7 @@ async def test_it_is_undone_by_what_was_there(former, properties):
         ({"name": "root", "ensure": "absent"}, "the user root can't be absent"),
         ({"uid": 0, "ensure": "absent"}, "the user root can't be absent"),
         ({"name": "a b"}, "is not a valid account name"),
+        ({"groups": ["sudo,adm"]}, "'sudo,adm' is several names in one: write each by itself"),
         ({"name": "a;reboot"}, "is not a valid account name"),
         ({"group": "a b"}, "is not a valid account name"),
         ({"groups": ["a", "a"]}, "a is listed twice"),

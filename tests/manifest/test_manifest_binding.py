@@ -4,6 +4,7 @@ from small_kinds import KINDS, Job, Page
 from reactor.errors import Place
 from reactor.manifest import Kinds, read_manifest
 from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.phrasing import hint_for_choice, hint_home
 from reactor.suggestions import did_you_mean
 
 
@@ -247,6 +248,9 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("notify: job#a"), "turn it around: subscribe to this one"),
         (page("before: job#a"), "turn it around: require this one"),
         (page("when: x"), "write control: {if: EXPRESSION}"),
+        (page("if: x"), "write control: {if: EXPRESSION}"),
+        (page("onlyif: x"), "write control: {if: EXPRESSION}"),
+        (page("unless: x"), "write control: {unless: EXPRESSION}"),
         (page("path: /b"), "it is the name of the resource: write it before the colon"),
         (page("dest: /b"), "it is the name of the resource: write it before the colon"),
         (page("register: b"), "take it away: an expression of another resource reads output("),
@@ -260,6 +264,8 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("public: yes"), "in YAML 1.2 yes is a string: write true or false"),
         ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
         ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
+        ("resources: [{page: [{/a: {ensure: file}}]}]", "did you mean 'present'?"),
+        ("resources: [{page: [{/a: {ensure: removed}}]}]", "did you mean 'absent'?"),
         ("resources: [{pag: []}]", "did you mean 'page'?"),
         ("resources: [{cron: []}]", "the kinds are page and job"),
         ("resources: [{page#/a: {}}]", "a kind has a list of names: write 'page:', and '- /a:' below it"),
@@ -279,6 +285,37 @@ def test_a_problem_says_how_to_repair_it(read, text, hint):
 def test_state_leads_to_ensure_and_is_the_only_problem(read):
     (problem,) = read("resources: [{page: [{/a: {state: present}}]}]").diagnostics
     assert (problem.message, problem.hint) == ("page has no property 'state'", "did you mean 'ensure'?")
+
+
+@pytest.mark.parametrize(
+    ("word", "choices", "hint"),
+    [
+        ("started", ["running", "stopped"], "did you mean 'running'?"),
+        ("dir", ["present", "absent", "directory", "link"], "did you mean 'directory'?"),
+        ("stoped", ["running", "stopped"], "did you mean 'stopped'?"),
+        ("restarted", ["running", "stopped"], "a restart is a refresh: subscribe to what must cause it"),
+        ("started", ["present", "absent"], None),
+    ],
+)
+def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
+    assert hint_for_choice(word, choices) == hint
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "hint"),
+    [
+        ("gid", ["group", "uid"], "did you mean 'group'?"),
+        ("job", ["command", "schedule"], "did you mean 'command'?"),
+        ("special_time", ["command", "schedule"], "did you mean 'schedule'?"),
+        ("file", ["key", "path"], "did you mean 'path'?"),
+        ("regexp", ["line", "match"], "did you mean 'match'?"),
+        ("chdir", ["command", "cwd"], "did you mean 'cwd'?"),
+        ("repo", ["ensure", "url"], "did you mean 'url'?"),
+        ("chdir", ["ensure"], None),
+    ],
+)
+def test_a_property_of_other_tools_leads_to_ours(word, known, hint):
+    assert hint_home(word, known) == hint
 
 
 def test_an_abbreviation_is_of_the_word_that_has_its_letters_in_their_order():

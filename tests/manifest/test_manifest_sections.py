@@ -57,6 +57,19 @@ def test_a_mistake_in_a_section_is_reported_at_its_place(read, section, code, me
 
 
 @pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("pass show token", "write each word by itself: [pass, show, token]"),
+        ("pass", "put it in brackets: ['pass']"),
+    ],
+)
+def test_a_command_that_is_no_list_is_not_taken_for_one_word(read, command, hint):
+    for section in ("secrets", "notify"):
+        [problem] = read(f"{section}: {{a: {{command: {command}}}}}\nresources: []\n").diagnostics
+        assert problem.hint == hint
+
+
+@pytest.mark.parametrize(
     "section", ["notify", "secrets", "shares", "outputs", "assertions", "defaults", "parameters"]
 )
 def test_a_section_without_anything_in_it_is_no_problem(read, section):

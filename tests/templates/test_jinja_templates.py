@@ -71,6 +71,12 @@ def test_a_name_that_is_nearly_known_is_suggested():
     assert caught.value.hint == "did you mean hostname?"
 
 
+def test_a_key_that_is_written_without_its_map_is_suggested_with_it():
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", "{{ port }}", {"portal": {}, "data": {"port": 80}})
+    assert caught.value.hint == "did you mean data.port?"
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -104,6 +104,24 @@ def test_what_is_wrong_with_a_source_can_be_reported_where_data_are_secret(kind,
     assert caught.value.without_words().message == caught.value.message
 
 
+def test_a_name_that_is_not_there_can_be_reported_where_data_are_secret():
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", "{{ nope }}", {"password": "hunter2"})
+    error = caught.value.without_words()
+    assert (error.message, error.code) == ("'nope' is undefined", "R0307")
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ {}[password] }}", "{{ namespace()[password] }}", "{{ password + 1 }}"]
+)
+def test_a_failure_whose_words_may_come_from_data_says_how_to_see_them(source):
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", source, {"password": "hunter2"})
+    error = caught.value.without_words()
+    assert "hunter2" not in f"{error.message} {error.hint}"
+    assert error.hint == "to see why, use a copy of the manifest with invented values in place of the secrets"
+
+
 def test_templates_cost_nothing_until_one_is_compiled():
     code = "import sys, reactor.language.templates; sys.exit('jinja2' in sys.modules or 're2' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

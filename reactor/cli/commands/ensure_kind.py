@@ -10,7 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
-from reactor.cli.messages import fail, show_diagnostics
+from reactor.cli.messages import fail, show_diagnostics, warn
 from reactor.cli.options.formats import Format
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
@@ -123,6 +123,8 @@ class Call:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
             show_diagnostics(error.diagnostics, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
+        for warning in entry.program.warnings:
+            warn(warning)
         display = RecordingDisplay(self._form, resources=len(entry.program.graph.resources))
         try:
             go_on = self._blocked if prerequisites.culprits else self._run

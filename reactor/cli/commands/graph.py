@@ -71,7 +71,8 @@ def graph(
 ) -> None:
     """Export the dependency graph of MANIFEST: its resources and the order between them.
 
-    Solid edges are `require`, bold ones `subscribe`, dashed ones automatic, dotted ones order only. The output depends
+    Solid edges are `require`, bold ones `subscribe`, dashed ones automatic, dotted ones order only; dotted ones with
+    an open arrow lead from the members of a role or child manifest to it. The output depends
     only on the manifest, so it can be kept in version control. The html page works offline: it pans, zooms, searches
     and shows properties. svg and html need no other program; png needs Graphviz.
 

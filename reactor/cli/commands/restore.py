@@ -138,7 +138,7 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     if any(each.is_secret for each in versions):
         fail(
             "R0608",
-            f"{escaped(version.path)} has secrets, so its content is not shown",
+            f"{escaped(version.path)} may contain secrets, so its content is not shown",
             "restore it, and read the file",
             1,
         )

@@ -202,7 +202,12 @@ def _known(node: Root | Call, scope: Scope) -> bool:
 def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
     functions = (*scope.functions, *BUILTINS, *PREDICATES, "lookup")
     if isinstance(node, Call):
-        hint = _did_you_mean(node.name, functions)
+        hint = (
+            scope.absent.get(node.name)
+            or _OF_OTHERS.get(node.name)
+            or _did_you_mean(node.name, functions)
+            or "'reactor explain R0302' says which names there are"
+        )
     elif node.name in functions:
         hint = f"it is a function: {node.name}(...)"
     else:
@@ -212,6 +217,14 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
             or _bare_word(node.name, scope)
         )
     return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint, code="R0302")
+
+
+_OF_OTHERS = {
+    "default": "a default is written ??, as in Data.port ?? 80",
+    "d": "a default is written ??, as in Data.port ?? 80",
+    "hiera": "a value of the data is written Data.port, or lookup('data.port')",
+}
+"""The hint for a function of Jinja or Puppet."""
 
 
 def _bare_word(name: str, scope: Scope) -> str:

@@ -13,7 +13,7 @@ from reactor.language.expression.limits import MAX_STEPS
 
 
 class Warnings:
-    """The warnings about missing keys, in a scope that is not strict.
+    """The warnings about missing keys, in a scope that is not strict, and about openers without an end.
 
     ``found`` has those with a known place in the file.
     """
@@ -59,7 +59,8 @@ class Scope:
     other exception passes through unchanged. A builtin has priority over a function of the same name. ``missing`` says
     what ``lookup`` does for a missing key without a default: raise an error, or return an empty string. When
     ``strict``, every other missing key is an error too, and so is nil within a string; else these are added to
-    ``warnings``. ``absent`` has the hints for roots that this scope does not have.
+    ``warnings``. ``absent`` has the hints for roots and functions that this scope
+    does not have.
 
     ``secrets`` has paths that begin with a root, such as ``("Data", "db", "password")``; see
     ``reactor.language.secrets``. ``hide`` is called with each string that an evaluation makes from a secret, without

@@ -8,7 +8,7 @@ Quotes are ``"..."`` and ``'...'`` with backslash escapes, and backticks without
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from reactor.language.secrets import all_strings, differing
 from reactor.language.values import kind, to_string
 
 _OPENER = re.compile(r"\{\{|\$\{(?!\{)")
+_BEFORE_NAME = re.compile(r"(\{\{|\$\{)\s*(\w+)")
 _QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`"""
 _IN_BRACES = re.compile(rf"{_QUOTED}|\}}\}}|[\"'`]", re.DOTALL)
 _IN_DOLLAR = re.compile(rf"{_QUOTED}|[{{}}]|[\"'`]", re.DOTALL)
@@ -91,6 +92,20 @@ def _end_of_dollar(text: str, position: int) -> int | None:
     return None
 
 
+def unclosed(text: str, names: Container[str]) -> ExpressionError | None:
+    """Return a warning about an expression in ``text`` that begins with one of ``names`` and has no end, or None."""
+    position = 0
+    for piece in pieces(text):
+        position = piece.end
+    for match in _BEFORE_NAME.finditer(text, position):
+        opener, name = match.groups()
+        if name in names:
+            closer = "}}" if opener == "{{" else "}"
+            words = f"{opener!r} begins no expression, because {closer!r} is missing, and stays as it is"
+            return ExpressionError(words, *match.span(1))
+    return None
+
+
 class Template:
     """A string that contains expressions."""
 
@@ -106,6 +121,8 @@ class Template:
             position = piece.end
         self._parts.append(text[position:])
         self._parts = [part for part in self._parts if part != ""]
+        self.may_be_unclosed = text.find("{", position) >= 0
+        """Whether there may be an opener after the last expression."""
 
     @property
     def holds(self) -> bool:

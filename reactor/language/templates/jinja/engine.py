@@ -28,6 +28,9 @@ _OF_JINJA = ("{%", "{#")
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
 
+_UNKNOWN_NAME = re.compile(r"'\w+' is undefined")
+"""The whole message about a name that the template uses. A name that is looked up in a value is in other words."""
+
 _Chunks = Generator[str, None, None]
 
 
@@ -83,9 +86,10 @@ class JinjaTemplate:
         if isinstance(error, TemplateSyntaxError):
             raise self._syntax_error(error) from error
         name, line = self._place(error.__traceback__)
-        raise TemplateError(
-            _words(error), name, line, self._column(name, line), _hint(error, variables)
-        ) from error
+        words, hint = _words(error), _hint(error, variables)
+        is_unknown_name = isinstance(error, UndefinedError) and _UNKNOWN_NAME.fullmatch(words)
+        kind = TemplateSourceError if is_unknown_name else TemplateError
+        raise kind(words, name, line, self._column(name, line), hint, code=TemplateError.code) from error
 
     def _place(self, trace: TracebackType | None) -> tuple[str, int]:
         """Return the name of the innermost template in the traceback, and its line."""
@@ -127,8 +131,10 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
     if isinstance(error, FunctionError):
         return error.hint
     if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
-        inner = chain.from_iterable(value for value in variables.values() if isinstance(value, Mapping))
-        names = variables if found[1] else [name for name in inner if isinstance(name, str)]
+        maps = {name: value for name, value in variables.items() if isinstance(value, Mapping)}
+        if holder := next((name for name, value in maps.items() if found[1] in value), None):
+            return f"did you mean {holder}.{found[1]}?"
+        names = variables if found[1] else [key for key in chain(*maps.values()) if isinstance(key, str)]
         near = closest(found[1] or found[2], names)
         return f"did you mean {near}?" if near else "give it a default: | default(...)"
     return None
