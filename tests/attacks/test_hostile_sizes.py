@@ -18,6 +18,7 @@ from reactor import ResourceError, in_thread
 from reactor.backup.store import Store
 from reactor.hostfs import checksum_of, digest_of
 from reactor.resource.backup_store import backup_store, state_directory_for
+from reactor.resources import shared_lines
 from reactor.resources.archive import Archive
 from reactor.resources.archive.archive_file import verified
 from reactor.resources.file import File
@@ -28,6 +29,7 @@ from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once
 
 ENDLESS = 8 << 40
+STRANGER = 12345
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
 
@@ -164,3 +166,18 @@ def test_the_digest_is_that_of_all_there_is_up_to_the_bound(tmp_path):
         assert digest_of(fd, most=len(body) - 1) is None
     finally:
         os.close(fd)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"x" * (1 << 20) + b"\n", "at most 1048576 are read"), (b"\n" * 20_001, "more than 20000 lines")],
+    ids=["bytes", "lines"],
+)
+def test_lines_of_a_stranger_that_would_delay_other_repairs_are_not_looked_at(tmp_path, content, said):
+    path = tmp_path / "authorized_keys"
+    path.write_bytes(content)
+    assert len(shared_lines.find(str(path)).lines) == content.count(b"\n")
+    os.chown(path, STRANGER, STRANGER)
+    with pytest.raises(ResourceError, match=said):
+        shared_lines.find(str(path))
