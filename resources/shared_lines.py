@@ -73,7 +73,7 @@ def find(path: str) -> Found | None:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
-            data = _read(fd, path, status)
+            data = read_bounded(fd, path, status)
             real = _name_of(fd, path, status)
         finally:
             os.close(fd)
@@ -81,7 +81,7 @@ def find(path: str) -> Found | None:
     return Found(real, data, attributes, stamp_of(status))
 
 
-def _read(fd: int, path: str, status: os.stat_result) -> bytes:
+def read_bounded(fd: int, path: str, status: os.stat_result) -> bytes:
     """The content of the open file. Raises ResourceError when it is so long that reading it would delay other repairs."""
     is_of_others = others_may_write(status)
     most = LARGEST_OF_OTHERS if is_of_others else LARGEST

@@ -18,13 +18,14 @@ from reactor import ResourceError, in_thread
 from reactor.backup.store import Store
 from reactor.hostfs import checksum_of, digest_of
 from reactor.resource.backup_store import backup_store, state_directory_for
-from reactor.resources import shared_lines
+from reactor.resources import shared_lines, textfile
 from reactor.resources.archive import Archive
 from reactor.resources.archive.archive_file import verified
 from reactor.resources.file import File
 from reactor.resources.health.goss.file import FileRule
 from reactor.resources.package import Package
 from reactor.resources.package.package_files import PackageFiles
+from reactor.resources.pip.requirements import read_requirements
 from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once
 
@@ -181,3 +182,16 @@ def test_lines_of_a_stranger_that_would_delay_other_repairs_are_not_looked_at(tm
     os.chown(path, STRANGER, STRANGER)
     with pytest.raises(ResourceError, match=said):
         shared_lines.find(str(path))
+
+
+@pytest.mark.parametrize("size", [ENDLESS, 17 << 20])
+def test_a_short_file_of_settings_is_not_read_to_its_end(tmp_path, size):
+    path = lengthen(tmp_path / "requirements.txt", size)
+    with pytest.raises(ResourceError, match="at most 16777216 are read"):
+        textfile.read(str(path))
+
+
+def test_no_end_of_requirements_is_compared():
+    with pytest.raises(ResourceError, match="more than 2000 packages"):
+        read_requirements("\n".join(f"p{number}" for number in range(2001)))
+    assert read_requirements(f"a; {'(' * 100_000}").is_opaque
