@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import (
@@ -93,7 +93,8 @@ async def refuse_unremovable(path: str) -> None:
     """Raise OSError or ResourceError if it is already clear that the directory can't be removed with all that is in it."""
     with Parent(path) as (parent, _):
         _refuse_fixed(parent)
-    await in_thread(_refuse_fixed_below, path)
+    with suppress(RecursionError):  # its owner has nested it so deep: the removal itself copes with that
+        await in_thread(_refuse_fixed_below, path)
 
 
 def _refuse_fixed_below(path: str) -> None:
