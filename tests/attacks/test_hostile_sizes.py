@@ -6,6 +6,7 @@ would take hours, and these tests with it.
 
 import hashlib
 import os
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from reactor.resources.archive import Archive
 from reactor.resources.archive.archive_file import verified
 from reactor.resources.file import File
 from reactor.resources.health.goss.file import FileRule
+from reactor.resources.health.goss.matchers import Text, matches
+from reactor.resources.health.goss.patterns import lines_of
 from reactor.resources.package import Package
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.pip.requirements import read_requirements
@@ -195,3 +198,32 @@ def test_no_end_of_requirements_is_compared():
     with pytest.raises(ResourceError, match="more than 2000 packages"):
         read_requirements("\n".join(f"p{number}" for number in range(2001)))
     assert read_requirements(f"a; {'(' * 100_000}").is_opaque
+
+
+def test_content_is_matched_line_by_line_as_str_splitlines_has_them():
+    for text in (
+        "",
+        "a",
+        "a\n",
+        "\n\n",
+        "a\r\nb\rc\n\rd",
+        "a\x0bb\x0cc\x1cd\x1de\x1ef\x85g\u2028h\u2029",
+        "\r\n\n",
+    ):
+        assert list(lines_of(text)) == text.splitlines()
+
+
+def test_lines_without_end_are_neither_listed_nor_taken_for_those_that_were_read(tmp_path):
+    """A check reads a log of another user: what is behind the part that is read could be the error that must not be there."""
+    path = lengthen(tmp_path / "log", (64 << 20) + 1)
+    with pytest.raises(ResourceError, match="more than 64 MiB"):
+        FileRule(contents=["!error"])._find(str(path))
+    text = Text("\n" * (1 << 20))
+    tracemalloc.start()
+    try:
+        assert matches(text, ["!error", "!/panic/"])
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ResourceError, match="more than 1000000 lines"):
+        matches(text, {"contain-element": "error"})
