@@ -33,7 +33,12 @@ from reactor.resources.pip.environment import Environment, Found, read_environme
 from reactor.resources.pip.installer import Installer
 from reactor.resources.pip.requirements import Listed, PackageSpec, missing, name_of, read_requirements
 from reactor.resources.pip.trusted_sources import refuse_foreign_sources
-from reactor.resources.trusted_directory import refuse_fixed, refuse_unremovable, refuse_unwritable
+from reactor.resources.trusted_directory import (
+    read_by_owner,
+    refuse_fixed,
+    refuse_unremovable,
+    refuse_unwritable,
+)
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -145,7 +150,7 @@ class Pip(Resource[PipState], kind="pip"):
         self._changed_paths.take()
         uid = os.geteuid() if identity is None else identity.uid
         with ErrorContext(f"look at {self.name}"):
-            environment = read_environment(self.name, uid)
+            environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
         if self.ensure == "present":
             refuse_foreign_sources(uid, self.requirements, self.find_links)
         if self.ensure == "absent" or self.requirements is None:

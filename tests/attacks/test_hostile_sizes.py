@@ -6,6 +6,7 @@ would take hours, and these tests with it.
 
 import hashlib
 import os
+import threading
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from reactor.resources.file import File
 from reactor.resources.health.goss.file import FileRule
 from reactor.resources.health.goss.matchers import Text, matches
 from reactor.resources.health.goss.patterns import lines_of
+from reactor.resources.npm import Npm
 from reactor.resources.package import Package
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.pip.requirements import read_requirements
@@ -34,6 +36,7 @@ from reactor.testing.story import converge_once
 
 ENDLESS = 8 << 40
 STRANGER = 12345
+NOBODY = 65534
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
 
@@ -227,3 +230,23 @@ def test_lines_without_end_are_neither_listed_nor_taken_for_those_that_were_read
         tracemalloc.stop()
     with pytest.raises(ResourceError, match="more than 1000000 lines"):
         matches(text, {"contain-element": "error"})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+async def test_what_a_user_has_piled_up_is_read_in_a_thread(tmp_path, monkeypatch):
+    """A million packages must not keep the event loop from other repairs, and one that can't be decoded not the kind."""
+    package = tmp_path / "tools/lib/node_modules/one"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": ' + "[" * 100_000)
+    for path in (tmp_path / "tools", *(tmp_path / "tools").rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    threads, read = [], Npm.read_installed
+
+    def seen(self, directory):
+        threads.append(threading.current_thread())
+        return read(self, directory)
+
+    monkeypatch.setattr(Npm, "read_installed", seen)
+    tools = Npm(name=f"{tmp_path}/tools", user=str(NOBODY), packages=["one"])
+    assert not (await tools.observe()).installed
+    assert threading.main_thread() not in threads
