@@ -96,7 +96,7 @@ if TYPE_CHECKING:
         SandboxAccess,
     )
     from reactor.resource.role import RemoteRole, RoleResource
-    from reactor.resource.threads import in_thread
+    from reactor.resource.threads import in_thread, stop_if_cancelled
     from reactor.resource.watch import (
         ChangedPaths,
         PathWatch,
@@ -143,7 +143,7 @@ _HOMES = {
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "PathState", "Relations", "SandboxAccess"),
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.role": ("RemoteRole", "RoleResource"),
-    "reactor.resource.threads": ("in_thread",),
+    "reactor.resource.threads": ("in_thread", "stop_if_cancelled"),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError",),
@@ -238,6 +238,7 @@ __all__ = [
     "sandboxed_engine",
     "single_name",
     "size_in_words",
+    "stop_if_cancelled",
     "unpack",
 ]  # fmt: skip
 

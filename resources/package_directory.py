@@ -44,6 +44,7 @@ from reactor.resources.process import (
 )
 from reactor.resources.trusted_directory import (
     make_directory_for,
+    read_by_owner,
     refuse_other_owner,
     refuse_unremovable,
     refuse_unwritable,
@@ -190,7 +191,8 @@ class PackageDirectory(Resource[DirectoryState]):
         identity = await self._identity()
         self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
-            state = self._read(os.geteuid() if identity is None else identity.uid)
+            uid = os.geteuid() if identity is None else identity.uid
+            state = await read_by_owner(uid, partial(self._read, uid))
         if self.ensure == "absent":
             return state
         return state._replace(newest={name: await self._newest(name) for name in self._followed})
@@ -235,7 +237,8 @@ class PackageDirectory(Resource[DirectoryState]):
         """The installed packages."""
         with ErrorContext(f"look at {self.name}"):
             identity = await self._identity()
-            state = self._read(os.geteuid() if identity is None else identity.uid)
+            uid = os.geteuid() if identity is None else identity.uid
+            state = await read_by_owner(uid, partial(self._read, uid))
         if state.found is Found.NOTHING:
             return {"ensure": "absent"}
         packages = [

@@ -25,6 +25,7 @@ from reactor.hostfs import (
     find_stale_temporaries,
     new_file_diff,
     open_source,
+    others_may_write,
     read,
     refuse_read_only,
     remove_stale_temporaries,
@@ -33,7 +34,9 @@ from reactor.hostfs import (
 )
 
 LARGEST = 16 << 20
-"""The most bytes that are read of a file, whose length another user may decide."""
+"""The most bytes that are read of a file."""
+LARGEST_OF_OTHERS, MOST_LINES_OF_OTHERS = 1 << 20, 20_000
+"""The most bytes and lines of a file to which another user may write: they are looked at in the event loop."""
 
 Change = Callable[[Sequence[bytes]], list[bytes]]
 """A function from the present lines, each with its end, to the desired lines."""
@@ -70,15 +73,25 @@ def find(path: str) -> Found | None:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
-            if status.st_size > LARGEST:
-                words = f"{path} has {status.st_size} bytes, and at most {LARGEST} are read"
-                raise ResourceError(words, "see what it holds, and shorten it")
-            data = read(fd, LARGEST)
+            data = read_bounded(fd, path, status)
             real = _name_of(fd, path, status)
         finally:
             os.close(fd)
     attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
     return Found(real, data, attributes, stamp_of(status))
+
+
+def read_bounded(fd: int, path: str, status: os.stat_result) -> bytes:
+    """The content of the open file. Raises ResourceError when it is so long that reading it would delay other repairs."""
+    is_of_others = others_may_write(status)
+    most = LARGEST_OF_OTHERS if is_of_others else LARGEST
+    hint = "see what it holds, and shorten it"
+    if status.st_size > most:
+        raise ResourceError(f"{path} has {status.st_size} bytes, and at most {most} are read", hint)
+    data = read(fd, most)
+    if is_of_others and data.count(b"\n") > MOST_LINES_OF_OTHERS:
+        raise ResourceError(f"{path} has more than {MOST_LINES_OF_OTHERS} lines", hint)
+    return data
 
 
 async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:

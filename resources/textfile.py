@@ -24,6 +24,7 @@ from reactor.hostfs import (
     remove_stale_temporaries,
     write_file,
 )
+from reactor.resources.shared_lines import read_bounded
 
 _MODE = 0o644
 
@@ -38,9 +39,11 @@ def read(path: str) -> str | None:
     """The content of the file at ``path``; None if it does not exist. Raises ResourceError when it can't be read."""
     with ErrorContext(f"read {path}"):
         try:
-            # newline="" keeps the line ends as they are, so that writing changes nothing else.
-            with open(path, encoding="utf-8", newline="", opener=_opened) as file:
-                return file.read()
+            fd = _opened(path, os.O_RDONLY)
+            try:
+                return read_bounded(fd, path, os.fstat(fd)).decode()
+            finally:
+                os.close(fd)
         except FileNotFoundError:
             return None
         except UnicodeDecodeError as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import (
@@ -23,6 +24,7 @@ from reactor.hostfs import (
 )
 from reactor.resources.process import Identity
 
+_Read = TypeVar("_Read")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -35,6 +37,13 @@ def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
+
+
+async def read_by_owner(uid: int, read: Callable[[], _Read]) -> _Read:
+    """Return what ``read`` returns, in a thread if another user, ``uid``, decides how much there is to read."""
+    if uid in (0, os.geteuid()):
+        return read()
+    return await in_thread(read, abandon_on_cancel=True)
 
 
 def refuse_way(path: str, uid: int) -> None:
@@ -93,7 +102,8 @@ async def refuse_unremovable(path: str) -> None:
     """Raise OSError or ResourceError if it is already clear that the directory can't be removed with all that is in it."""
     with Parent(path) as (parent, _):
         _refuse_fixed(parent)
-    await in_thread(_refuse_fixed_below, path)
+    with suppress(RecursionError):  # its owner has nested it so deep: the removal itself copes with that
+        await in_thread(_refuse_fixed_below, path)
 
 
 def _refuse_fixed_below(path: str) -> None:

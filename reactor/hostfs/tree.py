@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from secrets import token_hex
 from types import TracebackType
 
-from reactor.hostfs.errors import resource_error
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEPTH = 100
 _Caught = tuple[type[BaseException], BaseException, TracebackType]
 
 
@@ -27,10 +30,65 @@ def remove_tree(path: str, directory: int, base: str) -> None:
     from shutil import rmtree  # noqa: PLC0415 - imports compressors, and few runs need it
 
     refuse_mounts(path, directory, base)
+    handler = _error_handler(path.removesuffix(base))
     try:
-        rmtree(base, dir_fd=directory, onerror=_error_handler(path.removesuffix(base)))
-    except RecursionError as error:
-        raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error
+        rmtree(base, dir_fd=directory, onerror=handler)
+    except RecursionError:
+        with ErrorContext(f"remove {path}"):
+            _flatten(directory, base)
+        try:
+            rmtree(base, dir_fd=directory, onerror=handler)
+        except RecursionError as error:
+            words = f"cannot remove {path}: it is nested too deep"
+            raise ResourceError(words, "see who nests directories in it meanwhile") from error
+
+
+def _flatten(directory: int, base: str) -> None:
+    """Move the directories that are too deep below ``base`` to its top, until nothing in it is deep. Raises OSError.
+
+    Everything in it will be removed. Each directory is moved from one descriptor to another, never by way of `..`, which
+    a user who renames a directory meanwhile would make lead elsewhere.
+    """
+    top = os.open(base, _DIRECTORY, dir_fd=directory)
+    try:
+        pending = _raise(top, top, _DEPTH)
+        while pending:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                fd = os.open(pending.pop(), _DIRECTORY, dir_fd=top)
+                try:
+                    pending += _raise(top, fd, _DEPTH)
+                finally:
+                    os.close(fd)
+    finally:
+        os.close(top)
+
+
+def _raise(top: int, here: int, levels: int) -> list[str]:
+    """Move what is ``levels`` below the directory ``here`` to the directory ``top``, and return the new names."""
+    if not levels:
+        return list(_moved(top, here))
+    found: list[str] = []
+    for name in _directories(here):
+        with suppress(FileNotFoundError, NotADirectoryError):  # its owner has removed or replaced it
+            fd = os.open(name, _DIRECTORY, dir_fd=here)
+            try:
+                found += _raise(top, fd, levels - 1)
+            finally:
+                os.close(fd)
+    return found
+
+
+def _moved(top: int, here: int) -> Iterator[str]:
+    for name in _directories(here):
+        new = f".reactor-{token_hex(8)}"
+        with suppress(FileNotFoundError):
+            os.rename(name, new, src_dir_fd=here, dst_dir_fd=top)
+            yield new
+
+
+def _directories(fd: int) -> list[str]:
+    with os.scandir(fd) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def refuse_mounts(path: str, directory: int, base: str) -> None:
@@ -47,6 +105,8 @@ def _error_handler(parent: str) -> Callable[[object, str, _Caught], None]:
         error = caught[1]
         if not isinstance(error, OSError):
             raise error
+        if error.errno == errno.EMFILE:  # each level takes a descriptor
+            raise RecursionError from error
         path = parent + seen
         hint = None
         if error.errno == errno.EPERM:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cryptography import x509
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import ErrorContext, open_content, read
+from reactor.hostfs import ErrorContext, open_source
 from reactor.resources.certificate.acme import Acme
 from reactor.resources.certificate.inspection import (
     DesiredPair,
@@ -45,6 +45,7 @@ from reactor.resources.certificate.pair import (
     Pair,
 )
 from reactor.resources.certificate.profile import Profile
+from reactor.resources.shared_lines import read_bounded
 
 
 class AuthorityFiles(NamedTuple):
@@ -154,11 +155,11 @@ def _authority_of(files: AuthorityFiles) -> Authority:
 def _content_of(path: str) -> bytes:
     with ErrorContext(f"read {path}"):
         try:
-            fd = open_content(os.path.realpath(path))
+            fd = open_source(path)
         except FileNotFoundError:
             hint = "require the resource that makes it, or correct the path"
             raise ResourceError(f"there is no {path}", hint, missing=path) from None
         try:
-            return bytes(read(fd, os.fstat(fd).st_size))
+            return read_bounded(fd, path, os.fstat(fd))
         finally:
             os.close(fd)

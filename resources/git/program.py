@@ -26,6 +26,8 @@ _SETTINGS = (
 )
 _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
+_MOST, _OF_LINE = 128 << 20, 64
+"""Bytes of memory that the lines of git may take, and those that each takes beside its text."""
 _NO_ANSWER = "fatal: Could not read from remote repository."
 """What git says last when ssh has failed, which says more."""
 _AUTHOR = {
@@ -130,9 +132,22 @@ class Program:
         return done.stdout.removesuffix("\n")
 
     async def lines(self, cwd: str, *arguments: str) -> list[str]:
-        """The lines that git writes, however many; it must succeed. Of very many, those of its errors are among them."""
+        """The lines that git writes; it must succeed. Of very many, those of its errors are among them.
+
+        Raises ResourceError for more than fit in memory: in a checkout of a user, the filters of that user write, too.
+        """
         lines: list[str] = []
-        output = await self.must(cwd, *arguments, on_line=lines.append)
+        left = _MOST
+
+        def keep(line: str) -> None:
+            nonlocal left
+            left -= len(line) + _OF_LINE
+            if left >= 0:
+                lines.append(line)
+
+        output = await self.must(cwd, *arguments, on_line=keep)
+        if left < 0:
+            raise ResourceError(f"git {arguments[0]} wrote more than {_MOST >> 20} MiB", "see what it writes")
         return lines if len(output) >= _LONG else output.splitlines()
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from reactor import ResourceError
+from reactor import ResourceError, stop_if_cancelled
 from reactor.resources.package_directory import PackageDirectory, Spec
 from reactor.resources.process import output_tail
 
@@ -124,6 +124,7 @@ def _object_in(output: str) -> dict[str, Any]:
 
 def _names_in(modules: int) -> Iterator[str]:
     for name in os.listdir(modules):
+        stop_if_cancelled()
         if name.startswith("@"):
             try:
                 scope = os.open(name, _DIRECTORY, dir_fd=modules)
@@ -143,6 +144,6 @@ def _version(modules: int, name: str) -> str | None:
     try:
         with os.fdopen(os.open(f"{name}/package.json", flags, dir_fd=modules), "rb") as file:
             version = json.loads(file.read(_LARGEST)).get("version")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
     return version if isinstance(version, str) else None

@@ -89,6 +89,8 @@ def _parsed(text: str, path: str) -> _Text:
     except json.JSONDecodeError as error:
         words = f"{path} is not JSON, at line {error.lineno}, column {error.colno}: {error.msg}"
         raise ResourceError(words, "correct the file") from error
+    except ValueError as error:  # Python reads no number of thousands of digits
+        raise ResourceError(f"{path} holds a number that is too long", "correct the file") from error
     except RecursionError as error:
         raise ResourceError(f"{path} has too many levels") from error
 

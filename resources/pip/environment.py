@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from packaging.utils import canonicalize_name
 
+from reactor import stop_if_cancelled
 from reactor.hostfs import open_path
 from reactor.resources.trusted_directory import refuse_other_owner, refuse_way
 
@@ -94,6 +95,7 @@ def _installed(path: str, handle: int, uid: int) -> tuple[str | None, Mapping[st
     try:
         refuse_other_owner(f"{path}/lib/{below}", os.fstat(packages), uid)
         for name in os.listdir(packages):
+            stop_if_cancelled()
             if name.endswith(_METADATA) and not name.startswith("~") and _has_metadata(name, packages):
                 package, _, version = name.removesuffix(_METADATA).rpartition("-")
                 key = str(canonicalize_name(package))

@@ -32,7 +32,13 @@ from reactor.resources.file.property_types import Account
 from reactor.resources.pip.environment import Environment, Found, read_environment
 from reactor.resources.pip.installer import Installer
 from reactor.resources.pip.requirements import Listed, PackageSpec, missing, name_of, read_requirements
-from reactor.resources.trusted_directory import refuse_fixed, refuse_unremovable, refuse_unwritable
+from reactor.resources.pip.trusted_sources import refuse_foreign_sources
+from reactor.resources.trusted_directory import (
+    read_by_owner,
+    refuse_fixed,
+    refuse_unremovable,
+    refuse_unwritable,
+)
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -142,8 +148,11 @@ class Pip(Resource[PipState], kind="pip"):
         await fragile_mounts().ask(self.name)
         identity = await self._installer.identity()
         self._changed_paths.take()
+        uid = os.geteuid() if identity is None else identity.uid
         with ErrorContext(f"look at {self.name}"):
-            environment = read_environment(self.name, os.geteuid() if identity is None else identity.uid)
+            environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
+        if self.ensure == "present":
+            refuse_foreign_sources(uid, self.requirements, self.find_links)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)

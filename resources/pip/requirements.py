@@ -12,8 +12,10 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 from pydantic import AfterValidator
 
-from reactor import register_url_secrets
+from reactor import ResourceError, register_url_secrets
 
+_MOST = 2000
+"""The most packages of a file: each is compared in the event loop, and another user may have written them."""
 _OPTIONS = re.compile(r"\s--?[a-z].*$|(?:^|\s)#.*$")
 
 
@@ -49,9 +51,10 @@ def name_of(spec: str) -> str:
 
 
 def read_requirements(text: str) -> Listed:
-    """Read the content of a file of requirements, see pip's page on their format."""
+    """Read the content of a file of requirements, see pip's page on their format. Raises ResourceError if it is too long."""
     joined = re.sub(r"\\\r?\n", " ", text)
-    lines, is_opaque = [], False
+    lines: list[str] = []
+    is_opaque = False
     for line in joined.splitlines():
         spec = _OPTIONS.sub("", line).strip()
         if spec.startswith("-"):
@@ -59,10 +62,12 @@ def read_requirements(text: str) -> Listed:
             continue
         if not spec:
             continue
+        if len(lines) == _MOST:
+            raise ResourceError(f"it requires more than {_MOST} packages", "divide it")
         try:
             Requirement(spec)
             lines.append(spec)
-        except InvalidRequirement:
+        except (InvalidRequirement, RecursionError):  # as for very many brackets
             is_opaque = True
     return Listed(hashlib.sha256(text.encode()).hexdigest(), tuple(lines), is_opaque)
 

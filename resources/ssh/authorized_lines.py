@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -12,6 +13,9 @@ from reactor.resources.ssh import key_options
 from reactor.resources.ssh.public_key import PublicKey, is_blob_of
 
 _BLANK = b" \t"
+_QUOTE = b'\\"'
+"""A quote inside of quotes."""
+_MARK = re.compile(rb'\\"|["\x20\t]')
 
 
 class KeyLine(NamedTuple):
@@ -46,14 +50,13 @@ def _key_of(text: bytes) -> PublicKey | None:
 
 def _end_of_options(text: bytes) -> int:
     """The end of the options: the first blank outside of quotes, as in sshd(8)."""
-    at, quoted = 0, False
-    while at < len(text) and (quoted or text[at : at + 1] not in (b" ", b"\t")):
-        if text.startswith(b'\\"', at):
-            at += 1
-        elif text[at : at + 1] == b'"':
+    quoted = False
+    for found in _MARK.finditer(text):
+        if found[0] == b'"':
             quoted = not quoted
-        at += 1
-    return at
+        elif found[0] != _QUOTE and not quoted:
+            return found.start()
+    return len(text)
 
 
 def key_id(key: PublicKey) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 FLAGS = frozenset((
     "agent-forwarding", "cert-authority", "no-agent-forwarding", "no-port-forwarding", "no-pty",
     "no-touch-required", "no-user-rc", "no-x11-forwarding", "port-forwarding", "pty", "restrict", "user-rc",
@@ -10,6 +12,8 @@ FLAGS = frozenset((
 WITH_VALUE = frozenset((
     "command", "environment", "expiry-time", "from", "permitlisten", "permitopen", "principals", "tunnel",
 ))  # fmt: skip
+_MARK = re.compile(r'\\"|[",]')
+"""A quote inside of quotes, or what begins or ends something. Users decide how long a line is: its other bytes are skipped."""
 
 
 def check(option: str) -> str:
@@ -42,14 +46,11 @@ def end_of_quoted(text: str) -> int:
 
 def split(text: str) -> tuple[str, ...]:
     """The options in ``text``, separated by commas outside of quotes."""
-    found, start, quoted, at = [], 0, False, 0
-    while at < len(text):
-        if text.startswith('\\"', at):
-            at += 1
-        elif text[at] == '"':
+    found, start, quoted = [], 0, False
+    for mark in _MARK.finditer(text):
+        if mark[0] == '"':
             quoted = not quoted
-        elif text[at] == "," and not quoted:
-            found.append(text[start:at])
-            start = at + 1
-        at += 1
+        elif mark[0] == "," and not quoted:
+            found.append(text[start : mark.start()])
+            start = mark.end()
     return (*found, text[start:])

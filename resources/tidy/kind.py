@@ -98,7 +98,10 @@ class Tidy(Resource[Found], kind="tidy"):
         yield AlarmWatch(self._alarm)
 
     async def observe(self) -> Found:
-        """The files that are due. Raises ResourceError when the directory can't be read."""
+        """The files that are due. Raises ResourceError when the directory, or one below it, can't be read.
+
+        Of the latter, only after what is due elsewhere was removed.
+        """
         touched, self._removed = self._removed, None
         paths = self._changed_paths.take() if touched is None else touched
         try:
@@ -108,6 +111,9 @@ class Tidy(Resource[Found], kind="tidy"):
             raise
         wait = found.next_at - time.time()
         self._alarm.set(math.inf if wait == math.inf else trio.current_time() + max(0.0, wait) + _LATER)
+        if found.unread is not None and not found.due:
+            self._changed_paths.lose()
+            raise found.unread
         return found
 
     def plan(self, state: Found, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to it
@@ -119,15 +125,17 @@ class Tidy(Resource[Found], kind="tidy"):
             Action(
                 would=f"Would have {words}",
                 did=words,
-                run=partial(self._remove, state.due),
+                run=partial(self._remove, state),
                 diff=partial(_diff_of, state.due),
                 is_proof=True,
             ),
         )
 
-    async def _remove(self, due: tuple[Due, ...]) -> None:
-        self._removed = frozenset(each.path for each in due)
-        await self._sweep.remove(due)
+    async def _remove(self, state: Found) -> None:
+        self._removed = frozenset(each.path for each in state.due)
+        await self._sweep.remove(state.due)
+        if state.unread is not None:
+            raise state.unread
 
     async def preflight(self, state: Found) -> None:
         """Raise the ResourceError with which the removal would fail: the file system is read-only."""

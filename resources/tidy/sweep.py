@@ -35,10 +35,11 @@ class Due(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files that are due, directories last, and the time at which the next file is."""
+    """The files that are due, directories last, the time at which the next file is, and why not everything was read."""
 
     due: tuple[Due, ...] = ()
     next_at: float = math.inf
+    unread: ResourceError | None = None
 
 
 class Sweep:
@@ -58,6 +59,8 @@ class Sweep:
         self._mounted: frozenset[str] = frozenset()
         self._due_at: dict[str, float] = {}
         self._empty: list[Due] = []
+        self._unread: ResourceError | None = None
+        """Why one of the directories below the root could not be read."""
         self._device = -1
 
     async def look(self, paths: Collection[str] | None) -> Found:
@@ -72,7 +75,7 @@ class Sweep:
         due = [path for path, at in self._due_at.items() if at <= now]
         later = min((at for at in self._due_at.values() if at > now), default=math.inf)
         found = await in_thread(self._details, due) if len(due) > _AT_ONCE else self._details(due)
-        return Found((*sorted(found), *self._empty), later)
+        return Found((*sorted(found), *self._empty), later, self._unread)
 
     def _details(self, paths: Iterable[str]) -> list[Due]:
         found = []
@@ -103,7 +106,7 @@ class Sweep:
     def _read_all(self) -> None:
         """Read the whole tree. Without recursion, since a user may nest it deeper than the stack."""
         self._mounted = _mounted_in(self._root)
-        self._due_at = {}
+        self._due_at, self._unread = {}, None
         above: dict[str, str] = {}
         kept: set[str] = set()
         seen_directories: dict[str, os.stat_result] = {}
@@ -111,7 +114,7 @@ class Sweep:
         now = time.time()
         while pending:
             directory = pending.pop()
-            for path, seen in self._entries(directory):
+            for path, seen in self._readable_entries(directory, kept):
                 if stat.S_ISDIR(seen.st_mode):
                     is_ours = self._recurse and not self._is_spared(path) and seen.st_dev == self._device
                     if is_ours:
@@ -126,6 +129,16 @@ class Sweep:
                 if at > now:
                     kept.add(directory)
         self._empty = list(self._emptied(above, kept, seen_directories, now)) if self._directories else []
+
+    def _readable_entries(self, directory: str, kept: set[str]) -> Iterator[tuple[str, os.stat_result]]:
+        """The entries. One that can't be read is noted, and kept: with it, its owner could stop the rest."""
+        try:
+            yield from self._entries(directory)
+        except ResourceError as error:
+            if directory == self._root:
+                raise
+            self._unread = self._unread or error
+            kept.add(directory)
 
     def _entries(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
         is_root = directory == self._root

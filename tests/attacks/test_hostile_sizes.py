@@ -6,6 +6,8 @@ would take hours, and these tests with it.
 
 import hashlib
 import os
+import threading
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -18,16 +20,23 @@ from reactor import ResourceError, in_thread
 from reactor.backup.store import Store
 from reactor.hostfs import checksum_of, digest_of
 from reactor.resource.backup_store import backup_store, state_directory_for
+from reactor.resources import shared_lines, textfile
 from reactor.resources.archive import Archive
 from reactor.resources.archive.archive_file import verified
 from reactor.resources.file import File
 from reactor.resources.health.goss.file import FileRule
+from reactor.resources.health.goss.matchers import Text, matches
+from reactor.resources.health.goss.patterns import lines_of
+from reactor.resources.npm import Npm
 from reactor.resources.package import Package
 from reactor.resources.package.package_files import PackageFiles
+from reactor.resources.pip.requirements import read_requirements
 from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once
 
 ENDLESS = 8 << 40
+STRANGER = 12345
+NOBODY = 65534
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
 
@@ -164,3 +173,80 @@ def test_the_digest_is_that_of_all_there_is_up_to_the_bound(tmp_path):
         assert digest_of(fd, most=len(body) - 1) is None
     finally:
         os.close(fd)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"x" * (1 << 20) + b"\n", "at most 1048576 are read"), (b"\n" * 20_001, "more than 20000 lines")],
+    ids=["bytes", "lines"],
+)
+def test_lines_of_a_stranger_that_would_delay_other_repairs_are_not_looked_at(tmp_path, content, said):
+    path = tmp_path / "authorized_keys"
+    path.write_bytes(content)
+    assert len(shared_lines.find(str(path)).lines) == content.count(b"\n")
+    os.chown(path, STRANGER, STRANGER)
+    with pytest.raises(ResourceError, match=said):
+        shared_lines.find(str(path))
+
+
+@pytest.mark.parametrize("size", [ENDLESS, 17 << 20])
+def test_a_short_file_of_settings_is_not_read_to_its_end(tmp_path, size):
+    path = lengthen(tmp_path / "requirements.txt", size)
+    with pytest.raises(ResourceError, match="at most 16777216 are read"):
+        textfile.read(str(path))
+
+
+def test_no_end_of_requirements_is_compared():
+    with pytest.raises(ResourceError, match="more than 2000 packages"):
+        read_requirements("\n".join(f"p{number}" for number in range(2001)))
+    assert read_requirements(f"a; {'(' * 100_000}").is_opaque
+
+
+def test_content_is_matched_line_by_line_as_str_splitlines_has_them():
+    for text in (
+        "",
+        "a",
+        "a\n",
+        "\n\n",
+        "a\r\nb\rc\n\rd",
+        "a\x0bb\x0cc\x1cd\x1de\x1ef\x85g\u2028h\u2029",
+        "\r\n\n",
+    ):
+        assert list(lines_of(text)) == text.splitlines()
+
+
+def test_lines_without_end_are_neither_listed_nor_taken_for_those_that_were_read(tmp_path):
+    """A check reads a log of another user: what is behind the part that is read could be the error that must not be there."""
+    path = lengthen(tmp_path / "log", (64 << 20) + 1)
+    with pytest.raises(ResourceError, match="more than 64 MiB"):
+        FileRule(contents=["!error"])._find(str(path))
+    text = Text("\n" * (1 << 20))
+    tracemalloc.start()
+    try:
+        assert matches(text, ["!error", "!/panic/"])
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ResourceError, match="more than 1000000 lines"):
+        matches(text, {"contain-element": "error"})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+async def test_what_a_user_has_piled_up_is_read_in_a_thread(tmp_path, monkeypatch):
+    """A million packages must not keep the event loop from other repairs, and one that can't be decoded not the kind."""
+    package = tmp_path / "tools/lib/node_modules/one"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": ' + "[" * 100_000)
+    for path in (tmp_path / "tools", *(tmp_path / "tools").rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    threads, read = [], Npm.read_installed
+
+    def seen(self, directory):
+        threads.append(threading.current_thread())
+        return read(self, directory)
+
+    monkeypatch.setattr(Npm, "read_installed", seen)
+    tools = Npm(name=f"{tmp_path}/tools", user=str(NOBODY), packages=["one"])
+    assert not (await tools.observe()).installed
+    assert threading.main_thread() not in threads

@@ -174,3 +174,26 @@ async def test_links_of_another_user_lead_nowhere(part):
             await converge(home / "app", ensure=ensure)
             assert (victim / "key.pem").read_text() == "mine"
             assert os.listdir(victim) == ["key.pem"]
+
+
+@pytest.mark.parametrize(
+    ("lead", "said"), [(False, "at most 16777216 are read"), (True, "refusing to follow it")]
+)
+async def test_the_certificate_of_an_authority_is_read_by_the_rules_for_files_of_others(tmp_path, lead, said):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours.pem"
+    theirs.mkdir()
+    ours.touch()
+    os.truncate(ours, 1 << 40)
+    if lead:
+        (theirs / "ca.pem").symlink_to(ours)
+        os.lchown(theirs / "ca.pem", 12345, 12345)
+    ca = theirs / "ca.pem" if lead else ours
+    resource = Certificate(
+        name=str(tmp_path / "pair"), names=[HOST], ca_certificate=str(ca), ca_key=str(tmp_path / "key")
+    )
+    os.chown(theirs, 12345, 12345)
+    with state_directory_for(str(tmp_path / "state")):
+        _, story = await converge_once(resource)
+    check = story.checks(resource.ref)[-1]
+    assert story.result(resource.ref) is Result.FAILED
+    assert said in str(check.error)

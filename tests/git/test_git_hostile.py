@@ -10,6 +10,7 @@ import pytest
 from git_worlds import FILES, Origin, Place, git
 
 from reactor.engine.events import Result
+from reactor.resources.git import program
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -58,6 +59,16 @@ def trap(open_place):
     give(open_place.origin.path)
     (open_place.path / "README").write_text("changed\n")
     return mark
+
+
+async def test_what_a_filter_of_a_user_writes_does_not_fill_the_memory(open_place, trap, monkeypatch):
+    monkeypatch.setattr(program, "_MOST", 1 << 20)
+    git(open_place.path, "config", "--unset", "filter.evil.process")
+    git(open_place.path, "config", "filter.evil.clean", "yes | head -c 4000000 >&2; cat")
+    (open_place.path / "README").write_text("CHANGED\n")
+    give(open_place.path)
+    said = await open_place.must_fail(user="nobody", force=True)
+    assert "git status wrote more than 1 MiB" in said
 
 
 @pytest.mark.parametrize("properties", [{}, {"force": True}, {"ensure": "absent"}, {"user": "games"}])

@@ -159,6 +159,7 @@ def test_a_key_is_removed(path, key, before, after):
         ("json", "a.b", '{"a": [1]}', "a is not a mapping, so it can't have the key b"),
         ("json", "a", '{"a": 2, "a": 3}', "has the key a twice"),
         ("json", "a", "[" * 100_000, "too many levels"),
+        ("json", "a", "[" + "9" * 5000 + "]", "a number that is too long"),
         ("toml", "a", "a = ", "is not TOML"),
         ("toml", "a", "[a]\nb = 1\n", "a is a table with lines of its own"),
         ("toml", "a.b", "[[a]]\nb = 1\n", "a is not a mapping"),

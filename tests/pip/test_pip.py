@@ -268,3 +268,20 @@ async def test_a_dry_run_says_that_an_environment_can_not_be_made(converge, venv
     with immutable(tmp_path):
         result, words = await converge(noop=True)
         assert (result, "not permitted" in words) == (Result.FAILED, True), words
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("of", ["the file", "its directory", "a symlink", "a package"])
+async def test_root_installs_nothing_that_another_user_can_name(venv, tmp_path, index, converge, of):
+    (tmp_path / "app").mkdir()
+    file = tmp_path / "app/requirements.txt"
+    file.write_text("extra\n")
+    (tmp_path / "link").symlink_to("app")
+    (tmp_path / "extra-1.0.tar.gz").write_bytes(b"")
+    given = {"the file": file, "its directory": file.parent, "a symlink": tmp_path / "link"}
+    foreign = given.get(of, next(index.iterdir()))
+    os.chown(foreign, NOBODY, NOBODY, follow_symlinks=False)
+    result, words = await converge(requirements=str(tmp_path / "link/requirements.txt"))
+    assert result is Result.FAILED
+    assert "another user can change what pip would install with our rights" in words
+    assert "extra" not in packages_of(venv)

@@ -325,3 +325,27 @@ def test_contradictions_are_found_when_the_manifest_is_loaded(tmp_path, entry, w
     with pytest.raises(ManifestError) as refused:
         load(str(tmp_path / "site.yaml"))
     assert any(words in each.message for each in refused.value.diagnostics)
+
+
+def nest(top: Path, levels: int) -> Path:
+    """Nest directories deeper than a path can be long."""
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d" * 200, dir_fd=here)
+        here, above = os.open("d" * 200, os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+    return top
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+async def test_a_user_who_nests_directories_too_deep_does_not_keep_the_rest(tmp_path):
+    os.chown(nest(tmp_path / "theirs", 30), STRANGER, STRANGER)
+    put(tmp_path / "a", 40)
+    put(tmp_path / "z/b", 40)
+    for _ in range(2):
+        assert await swept(tidy(tmp_path, recurse=True, age="2d", rmdirs=True)) == [Result.FAILED]
+        assert not (tmp_path / "a").exists()
+        assert not (tmp_path / "z/b").exists()
+    assert (tmp_path / "theirs").exists()

@@ -87,7 +87,12 @@ class FileRule(Rule):
                     yield name, digest_of(file.fileno(), name)
         if self.contents is not None:
             with open(path, "rb", opener=_open_regular) as file:
-                yield "contents", Text(file.read(_MOST_CONTENT).decode(errors="backslashreplace"))
+                content = file.read(_MOST_CONTENT + 1)
+            if len(content) > _MOST_CONTENT:  # a pattern that must not be found could be behind it
+                raise ResourceError(
+                    f"it has more than {_MOST_CONTENT >> 20} MiB, so its content is not compared"
+                )
+            yield "contents", Text(content.decode(errors="backslashreplace"))
 
 
 def _open_regular(path: str, _flags: int) -> int:

@@ -14,11 +14,13 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
-from reactor import gjson_get
+from reactor import ResourceError, gjson_get
 from reactor.resources.health.goss.patterns import check_patterns, have_patterns, regexp
 from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200
+_MOST_LINES = 1_000_000
+"""The most lines of a text that are compared as a list."""
 _MOST_BITS = 1024
 """The most bits of a number, as many as a float can represent. Python refuses to print much larger numbers."""
 
@@ -109,6 +111,8 @@ def _text(found: Any) -> str:
 
 def _items(found: Any) -> list[Any]:
     if isinstance(found, str):
+        if found.count("\n") > _MOST_LINES:
+            raise ResourceError(f"it has more than {_MOST_LINES} lines", "expect patterns: a list of strings")
         return found.split("\n")
     return list(found) if isinstance(found, (list, Mapping)) else [found]
 
