@@ -156,10 +156,8 @@ class Engine:
                     self.dispatcher.pool.close()
                     await self._slots.drain()
                 nursery.cancel_scope.cancel()
-        took = trio.current_time() - started
-        return self._recorder.ended(
-            self.scheduler.blocking, took, self.why_ended(), self.manifest_follower.outdated
-        )
+        follower, took = self.manifest_follower, trio.current_time() - started
+        return self._recorder.ended(self.scheduler.blocking, took, self.why_ended(), follower.left_behind)
 
     def _retry_failed(self) -> None:
         """A mount answers again: retry every failed vertex now, because some failed for that reason."""
@@ -312,8 +310,11 @@ class Engine:
         """The reason, as text, why a run that ends now ends."""
         if (failed := self.scheduler.blocking.root_failures()) and self.options.fail_fast:
             return f"{self.vertex_table.refs[min(failed)]} failed and fail_fast is set"
+        follower = self.manifest_follower
+        if not follower.outdated and follower.left_behind:
+            return "the manifest was changed meanwhile and can't be used"
         done = "not converged" if failed else "nothing is left to do"
-        return self._end_reason or self.manifest_follower.why or done
+        return self._end_reason or follower.why or done
 
     def _on_idle(self) -> None:
         """No vertex is ready: find out whether the run has converged, is over, or only waits."""

@@ -270,8 +270,8 @@ class Converged(Event):
 class Ended(Event):
     """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts the changes of the whole run.
 
-    ``left`` counts the resources that were never attempted. ``outdated`` lists the manifest files that the run has
-    changed and whose new version it could not bring into force.
+    ``left`` counts the resources that were never attempted. ``outdated`` lists the manifest files whose
+    newest version could not be brought into force; in a run without watches, only those that the run has changed.
     """
 
     counts: dict[str, int]

@@ -7,7 +7,7 @@ those of resources that the full check has finished with are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -52,15 +52,11 @@ class RunEndedError(Exception):
 class FullCheck:
     """One full check in the run of ``engine``: `renew`, `begin`, and pass all events of the run to it until `ended` returns.
 
-    Only one may be under way. ``emit`` gets the events of the full check. ``rejected`` returns the manifests if
-    their newest version can't be used.
+    Only one may be under way. ``emit`` gets the events of the full check.
     """
 
-    def __init__(
-        self, engine: Engine, emit: Callable[[Event], None], rejected: Callable[[], Collection[str]]
-    ) -> None:
+    def __init__(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         self._engine = engine
-        self._rejected = rejected
         self._emit = emit
         self._scheduler = engine.scheduler
         self._vertex_table = engine.vertex_table
@@ -206,10 +202,9 @@ class FullCheck:
         duration = trio.current_time() - self._started
         if self._done >= present and not (blocking.failed or blocking.blocked):
             self._recorder.converged(duration)
-        outdated, why = self._engine.manifest_follower.outdated, self._engine.why_ended()
-        if not outdated and (files := self._rejected()):
-            outdated, why = tuple(sorted(files)), "the manifest was changed meanwhile and can't be used"
-        return self._recorder.ended(blocking, duration, why, outdated)
+        return self._recorder.ended(
+            blocking, duration, self._engine.why_ended(), self._engine.manifest_follower.left_behind
+        )
 
     def _is_settled(self) -> bool:
         """Whether nothing is in motion that a run of its own would wait for."""

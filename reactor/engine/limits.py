@@ -21,6 +21,8 @@ class Limits(NamedTuple):
     semaphores: tuple[str, ...] = ()
     noop: bool = False
     """Whether nothing may be changed: in a dry run, or with ``mode: warn``."""
+    is_read_only: bool = False
+    """Whether no run changes it, because of its own ``noop`` or ``mode: warn``."""
     quiet: RefreshDebounce | None = None
     group: Hashable | None = None
     """Vertices of the same group may be applied in one batch."""
@@ -30,7 +32,10 @@ class Limits(NamedTuple):
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:
         """The limits of a resource; ``noop`` is the setting of the whole run."""
-        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.is_read_only, meta.quiet)
+        read_only = meta.is_read_only
+        return cls(
+            meta.retry, meta.delay, meta.limit, meta.semaphores, noop or read_only, read_only, meta.quiet
+        )
 
 
 DEFAULT_LIMITS = Limits()

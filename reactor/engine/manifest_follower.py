@@ -29,6 +29,9 @@ _FIX_LOOP: Final = "let what writes the manifest write the same every time"
 class Origin(Protocol):
     """The files that the graph was loaded from."""
 
+    rejected: Collection[str]
+    """The manifests, if their newest version can't be used."""
+
     def concerns(self, paths: Iterable[str]) -> bool:
         """Whether changing one of ``paths`` may change these files."""
 
@@ -73,6 +76,11 @@ class ManifestFollower:
         """The full check is over."""
         self._is_one_shot = self._is_touched = False
         self.outdated, self.why = (), ""
+
+    @property
+    def left_behind(self) -> tuple[str, ...]:
+        """The files whose newest version is not in force, also if others than this run changed them."""
+        return self.outdated or (() if self.origin is None else tuple(sorted(self.origin.rejected)))
 
     @property
     def is_due(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ class NoopJudge:
         self._topology: Topology | None = None
         self._before: Adjacency = []
         self._providers: dict[str, set[int]] = {}
+        self._certain: set[int] = set()
+        """The vertices that are about to fail whatever an earlier change brings."""
         self._later_providers: dict[int, int] = {}
         """For each failed vertex, another that would provide what it misses, though it need not come before it."""
         self.missed: dict[int, str] = {}
@@ -49,8 +52,14 @@ class NoopJudge:
         try:
             await resource.preflight(state)
         except ResourceError as error:
-            if error.missing is None or not self._would_come(error.missing):
+            if error.missing is None or not self._would_come(vertex, error.missing):
                 raise
+        if (found := self._file_above(vertex)) is not None:
+            self._certain.add(vertex)
+            file, maker = found
+            raise ResourceError(
+                f'"{file}" is not a directory', f"{maker} makes a file there: choose another path"
+            )
 
     def downgrade(self, vertex: int, result: CheckResult) -> CheckResult:
         """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.
@@ -58,6 +67,9 @@ class NoopJudge:
         A vertex that comes earlier only in the order of the manifest may also provide what is missing.
         """
         if self._vertex_table.resources[vertex].declared.members:  # its members failed
+            return result
+        if vertex in self._certain:
+            self._certain.discard(vertex)
             return result
         if result.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
@@ -81,12 +93,15 @@ class NoopJudge:
         self._learn()
         missed, self.missed = self.missed, {}
         resources = self._vertex_table.resources
-        providers = LaterProviders(filter(self._is_unapplied, self._results.would_change), resources)
-        found = {
-            vertex: up
-            for vertex, missing in missed.items()
-            if (up := providers.find(vertex, missing, resources[vertex].relations().depends_on)) is not None
-        }
+        found: dict[int, int] = {}
+        for _, vertices in groupby(sorted(missed, key=self._is_read_only), key=self._is_read_only):
+            alike = list(vertices)
+            would = (up for up in self._results.would_change if self._is_unapplied(up, alike[0]))
+            providers = LaterProviders(would, resources)
+            for vertex in alike:
+                depends_on = resources[vertex].relations().depends_on
+                if (up := providers.find(vertex, missed[vertex], depends_on)) is not None:
+                    found[vertex] = up
         self._later_providers |= found
         return sorted(found)
 
@@ -105,15 +120,28 @@ class NoopJudge:
     def _changed_before(self, vertex: int) -> frozenset[str]:
         """The paths and accounts that the required vertices provide or remove, if a real run would change them."""
         strong = self._scheduler.topology.strong_predecessors
-        ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
-        relations = [up.relations() for up in ups if up.meta.mode != "warn"]
+        relations = [self._vertex_table.resources[up].relations() for up in self._unapplied(vertex, strong)]
         return frozenset(path for each in relations for path in (*each.provides, *each.removes))
 
-    def _would_come(self, missing: str) -> bool:
+    def _file_above(self, vertex: int) -> tuple[str, str] | None:
+        """A path above those of ``vertex`` that a real run makes a file before, and what makes it; or None."""
+        resources = self._vertex_table.resources
+        own = resources[vertex].relations().provides
+        for up in self._scheduler.topology.strong_predecessors[vertex]:
+            if self._is_unapplied(up, vertex):
+                for claim in resources[up].claims():
+                    below = f"{claim.key}/"
+                    if claim.desired.get("ensure") == "present" and any(
+                        each.startswith(below) for each in own
+                    ):
+                        return claim.key, resources[up].ref
+        return None
+
+    def _would_come(self, vertex: int, missing: str) -> bool:
         """Whether a change that was not applied would provide ``missing``, or something in that directory."""
         self._learn()
         few, many = sorted((self._providers.get(missing, _NONE), self._results.would_change), key=len)
-        return any(vertex in many and self._is_unapplied(vertex) for vertex in few)
+        return any(up in many and self._is_unapplied(up, vertex) for up in few)
 
     def _bringer(self, vertex: int, missing: str) -> int | None:
         """The most likely provider of ``missing`` among the unapplied vertices before ``vertex``, or None."""
@@ -130,11 +158,20 @@ class NoopJudge:
                 if up not in seen:
                     seen.add(up)
                     ahead.append(up)
-                    if self._is_unapplied(up):
+                    if self._is_unapplied(up, vertex):
                         yield up
 
-    def _is_unapplied(self, vertex: int) -> bool:
-        return self._results.result(vertex, self._scheduler.blocking.blocked) is Result.WOULD_CHANGE
+    def _is_unapplied(self, up: int, vertex: int) -> bool:
+        """Whether a run that changes ``vertex`` would change ``up`` as well.
+
+        What no run changes, by its own ``noop`` or ``mode: warn``, brings something only to others of its sort.
+        """
+        if self._is_read_only(up) and not self._is_read_only(vertex):
+            return False
+        return self._results.result(up, self._scheduler.blocking.blocked) is Result.WOULD_CHANGE
+
+    def _is_read_only(self, vertex: int) -> bool:
+        return self._vertex_table.resources[vertex].meta.is_read_only
 
     def _learn(self) -> None:
         """Index the providers of the graph in force, once. Done late, because only failures need it."""

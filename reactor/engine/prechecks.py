@@ -176,14 +176,14 @@ class Prechecks:
                 return CheckResult(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
             more = ", ..." if len(bad) > _NAMED else ""
             return CheckResult(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
+        if refresh and not noop:  # also if others would change: subscribers must hear of those that did
+            return CheckResult(Outcome.CHANGED, ("resources of the child manifest changed",))
         if Result.WOULD_CHANGE in results.values():
             return CheckResult(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
-        if refresh and noop:
+        if refresh:
             return CheckResult(
                 Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
             )
-        if refresh:
-            return CheckResult(Outcome.CHANGED, ("resources of the child manifest changed",))
         return AS_DESIRED
 
     def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:

@@ -84,6 +84,8 @@ class Refreshes:
         self._mark = mark
         self.touched: set[int] = set()
         """The vertices whose runs began to change things: if one fails, its next success counts as a change."""
+        self.unaffected: set[int] = set()
+        """The composites whose members no run would change, as their last check in a dry run found."""
         self._from_previous_run: dict[int, set[int]] = {}
 
     @property
@@ -98,7 +100,7 @@ class Refreshes:
     def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
         """Schedule refreshes of the subscribers of ``vertex`` if it changed now or in an earlier, failed run.
 
-        In noop, also if it would have changed.
+        In noop, also if a real run would have changed it; one that no run changes refreshes only others of its sort.
         """
         if vertex in self.touched:
             self.touched.discard(vertex)
@@ -106,11 +108,17 @@ class Refreshes:
         from_previous_run = self._from_previous_run.pop(vertex, ())
         if outcome is _OK and not from_previous_run:
             return
+        stays = outcome is not _CHANGED and self._stays(vertex)
         for below in self._topology.notify[vertex]:
             limits = self._limits_of(below)
-            if below in from_previous_run or outcome is _CHANGED or (limits.noop and outcome is not _OK):
+            would = limits.noop and outcome is not _OK and (limits.is_read_only or not stays)
+            if below in from_previous_run or outcome is _CHANGED or would:
                 self._debouncer.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
                 self._mark(below, Cause.REFRESH, now)
+
+    def _stays(self, vertex: int) -> bool:
+        """Whether no run changes ``vertex``, or a member of this composite."""
+        return vertex in self.unaffected or self._limits_of(vertex).is_read_only
 
     def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:
         """Switch to another graph, without ``gone``.
@@ -120,6 +128,7 @@ class Refreshes:
         """
         self._topology = topology
         self.touched.difference_update(gone)
+        self.unaffected.difference_update(gone)
         due: list[int] = []
         for vertex, from_previous_run in list(self._from_previous_run.items()):
             kept_below = from_previous_run.intersection(topology.notify[vertex])

@@ -118,7 +118,7 @@ class VertexChecks:
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
         if noop:
-            result = self._noop_result(vertex, result, monitor_only)
+            result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
             self.follow_watches(vertex, resource)
         reported = causes
@@ -133,10 +133,13 @@ class VertexChecks:
             vertex, resource, result, causes=causes, reported=reported, started=started, run_store=run_store
         )
 
-    def _noop_result(self, vertex: int, result: CheckResult, monitor_only: bool) -> CheckResult:
+    def _noop_result(self, vertex: int, bits: int, result: CheckResult, monitor_only: bool) -> CheckResult:
         """The result of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""
         if result.outcome in (_FAILED, *_UNWELL):
             return self._noop_judge.downgrade(vertex, result)
+        if self._vertex_table.resources[vertex].declared.members:
+            unaffected = self._scheduler.refreshes.unaffected
+            (unaffected.discard if bits & _REFRESH else unaffected.add)(vertex)
         return result if monitor_only else self._noop_judge.with_consequences(vertex, result)
 
     async def _check_carefully(

@@ -23,7 +23,14 @@ from reactor import (
     in_thread,
     sandboxed_engine,
 )
-from reactor.hostfs import accounts, accounts_of
+from reactor.hostfs import (
+    ErrorContext,
+    Parent,
+    accounts,
+    accounts_of,
+    first_missing_path,
+    refuse_read_only,
+)
 from reactor.resources.file.property_types import Account, SourcePath, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
@@ -185,9 +192,10 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         return plan_scaffold(self.ensure, state, self._builder, purge=self.purge, has_commands=has_commands)
 
     async def preflight(self, state: ScaffoldState) -> None:
-        """Check that the commands in `post` can be started."""
+        """Check that the commands in `post` can be started, and that a missing target can be made."""
         if self.ensure == "present":
             await self._builder.require_startable(state)
+            _require_place(self.name)
 
     def relations(self) -> Relations:
         """Its relations to other resources.
@@ -208,12 +216,15 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         return () if self.ensure == "absent" else (f"{self.source}/",)
 
     def claims(self) -> Iterable[Claim]:
-        """The target, with its source."""
-        yield Claim(
-            "path",
-            self.name,
-            {"ensure": "directory" if self.ensure == "present" else "absent", "source": self.source},
-        )
+        """The target, with its source and the attributes that its directories get."""
+        desired: dict[str, object] = {"ensure": "absent", "source": self.source}
+        if self.ensure == "present":
+            mode = None if self.directory_mode is None else parse_mode(self.directory_mode)
+            given = {"owner": self.owner, "group": self.group, "mode": mode}
+            desired |= {"ensure": "directory"} | {
+                key: each for key, each in given.items() if each is not None
+            }
+        yield Claim("path", self.name, desired)
 
     @cached_property
     def _changed_paths(self) -> ChangedPaths:
@@ -268,3 +279,13 @@ def _command_problem(command: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def _require_place(target: str) -> None:
+    """Raise the ResourceError with which making the directory ``target`` would fail, if it is missing."""
+    with (
+        ErrorContext(f"create the directory {target}"),
+        Parent(first_missing_path(target)) as (directory, _),
+    ):
+        if not os.path.lexists(target):
+            refuse_read_only(directory)

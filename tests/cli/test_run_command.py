@@ -187,6 +187,16 @@ def test_converged_timeout_ends_a_continuous_run(reactor, manifest):
     assert "\nconverged  1 resource in " in done.out
 
 
+def test_a_continuous_run_whose_newest_manifest_can_not_be_used_ends_with_a_failure(reactor, manifest):
+    path = manifest("""
+resources:
+  - exec:
+      - spoil: { provider: shell, command: "echo 'resources: [' > {dir}/manifest.yaml" }
+""")
+    done = reactor("run", "--converged-timeout", "1", path)
+    assert (done.code, "the manifest was changed meanwhile and can't be used" in done.out) == (1, True)
+
+
 def test_a_child_that_is_made_and_can_not_be_used_ends_the_run_with_a_failure(reactor, manifest, tmp_path):
     path = manifest("""
 resources:

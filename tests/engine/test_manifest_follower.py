@@ -12,6 +12,8 @@ from reactor.testing.story import running
 class Changed:
     """An origin whose one file every change has changed."""
 
+    rejected = ()
+
     def concerns(self, paths):
         return True
 

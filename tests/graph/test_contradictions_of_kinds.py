@@ -170,6 +170,26 @@ def test_a_scaffold_whose_source_leads_into_it_is_refused(tmp_path):
     assert message.startswith(f"scaffold#{tmp_path}/real would be a copy of itself")
 
 
+@pytest.mark.parametrize(
+    ("given", "differs"),
+    [
+        ("", ()),
+        ('owner: root, group: root, directory_mode: "0755"', ()),
+        ('owner: daemon, directory_mode: "0700"', ("owner and mode",)),
+        ("group: daemon", ("group",)),
+    ],
+)
+def test_a_scaffold_and_a_directory_agree_on_owner_and_mode(tmp_path, given, differs):
+    found = problems(
+        tmp_path,
+        f'file: {{{tmp_path}/out: {{ensure: directory, owner: root, group: root, mode: "0755"}}}}',
+        f"scaffold: {{{tmp_path}/out: {{ensure: present, source: templates, {given}}}}}",
+    )
+    out = f"{tmp_path}/out"
+    words = "file#{0} and scaffold#{0} do not agree on {1} of the path {0}"
+    assert [message for message, *_ in found] == [words.format(out, each) for each in differs]
+
+
 def test_a_source_that_is_the_symlink_of_yesterday_is_no_copy_of_itself(tmp_path):
     """The file is a symlink to its source now, and becomes a file."""
     (tmp_path / "source").write_text("x")

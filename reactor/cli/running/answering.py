@@ -155,7 +155,7 @@ class RunAnswering:
 
     async def _check(self, engine: Engine, request: dict[str, Any], shown: RunText) -> Ended | ManifestError:
         emit = shown if request["diff"] else lambda event: shown(lean(event))
-        check = FullCheck(engine, emit, lambda: self._reloader.rejected)
+        check = FullCheck(engine, emit)
         has_begun = False
 
         def begin() -> None:

@@ -97,7 +97,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
-        self.rejected: Sequence[str] = ()  # the manifests, if their newest version can't be used
+        self.rejected: Collection[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
