@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from reactor.http.client import http_response
     from reactor.http.request import ConnectionLostError, HttpError, HttpLimits, HttpRequest, TooLargeError
     from reactor.http.response import HttpResponse
-    from reactor.language.errors import TemplateError
+    from reactor.language.errors import TemplateError, TemplateSourceError
     from reactor.language.expression.gjson import gjson_get
     from reactor.language.templates.sandbox.engine import sandboxed_engine
     from reactor.loading import LoadedManifest, load
@@ -146,7 +146,7 @@ _HOMES = {
     "reactor.resource.threads": ("in_thread", "stop_if_cancelled"),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
-    "reactor.language.errors": ("TemplateError",),
+    "reactor.language.errors": ("TemplateError", "TemplateSourceError"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
@@ -208,6 +208,7 @@ __all__ = [
     "SandboxAccess",
     "SingleFile",
     "TemplateError",
+    "TemplateSourceError",
     "TimerWatch",
     "TooLargeError",
     "UnpackingError",

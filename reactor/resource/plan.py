@@ -87,9 +87,9 @@ Plan = tuple[Action, ...]
 class ResourceError(ReactorError):
     """A resource could not be observed or changed. Affects one vertex and never ends the run.
 
-    ``hint`` says how to fix it, if the kind knows. ``missing`` names what does not exist, but may be provided by
-    something that goes first: an absolute path; a name such as ``user#ada``; a ``package#nginx`` that no repository
-    offers; or what an expression reads. A dry run then answers "can't tell".
+    ``hint`` says how to fix it, if the kind knows. ``missing`` names what does not exist or is no use, but may
+    be provided by something that goes first: an absolute path; a name such as ``user#ada``; a ``package#nginx`` that no
+    repository offers; or what an expression reads. A dry run then answers "can't tell".
     ``waits_for`` names what is no resource, and blocks this one until it is there, as a resource would that it requires.
     """
 

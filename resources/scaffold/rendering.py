@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, Protocol
 
-from reactor import ResourceError, TemplateError
+from reactor import ResourceError, TemplateError, TemplateSourceError
 from reactor.hostfs import Stamp, stamp_is_reliable, stamp_of
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -226,7 +226,11 @@ class Renderer:
 
     def _explained(self, error: TemplateError) -> ResourceError:
         error = error.without_words() if self._is_secret else error
-        return ResourceError(f"{self._place(error)}: {error.message}", error.hint, code=error.code)
+        # A dry run must count on nothing but another text of the template.
+        missing = self._path_of(error) if isinstance(error, TemplateSourceError) else None
+        return ResourceError(
+            f"{self._place(error)}: {error.message}", error.hint, missing=missing, code=error.code
+        )
 
     def _remark(self, missing: Iterable[TemplateError]) -> None:
         for each in missing:
@@ -240,7 +244,10 @@ class Renderer:
         return found
 
     def _place(self, error: TemplateError) -> str:
-        return f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
+        return f"{self._path_of(error)}:{error.line}:{error.column}"
+
+    def _path_of(self, error: TemplateError) -> str:
+        return os.path.join(self._source.root, error.name)
 
 
 def _stamp(path: str, now_ns: int) -> Stamp | None:

@@ -167,6 +167,40 @@ async def test_a_missing_template_fails_before_and_may_still_be_brought(site, ou
     assert out.read_text() == "brought"
 
 
+@pytest.mark.parametrize("kind", ["file", "scaffold"])
+@pytest.mark.parametrize(
+    ("first", "source", "wanted"),
+    [
+        ("{below}: {{ensure: directory", "{{% if %}}", [Result.WOULD_CHANGE, Result.FAILED]),
+        ("{below}: {{ensure: directory", "{{{{ nosuch }}}}", [Result.WOULD_CHANGE, Result.FAILED]),
+        ("{template}: {{ensure: present, content: right", "{{% if %}}", [Result.WOULD_CHANGE] * 2),
+    ],
+)
+async def test_a_dry_run_fails_for_a_wrong_template_unless_something_would_write_it(
+    tmp_path, kind, first, source, wanted
+):
+    (tmp_path / "t").mkdir()
+    template, below = tmp_path / "t/x", tmp_path / "below"
+    template.write_text(source.format())
+    path, from_ = (below / "out", "template: t/x") if kind == "file" else (below / "tree", "source: t")
+    how = (
+        f"{{ensure: present, {from_}, {OWN}}}"
+        if kind == "file"
+        else f"{{ensure: present, {from_}, engine: jinja}}"
+    )
+    one = f"file#{template}" if "template" in first else f"file#{below}"
+    (tmp_path / "site.yaml").write_text(
+        "resources:\n"
+        f"  - file: [{{{first.format(below=below, template=template)}, {OWN}}}}}]\n"
+        f"  - {kind}: [{{{path}: {how[:-1]}, require: ['{one}']}}}}]\n"
+    )
+    _, story = await converge_once(
+        graph=load(str(tmp_path / "site.yaml"), INPUTS).graph, options=RunOptions(noop=True)
+    )
+    assert [story.checks(ref)[-1].result for ref in (one, f"{kind}#{path}")] == wanted
+    assert not below.exists()
+
+
 async def test_binary_templates_are_refused(site, out, tmp_path):
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     _, story = await converge_once(graph=site())
