@@ -35,7 +35,7 @@ from reactor.hostfs import (
 
 LARGEST = 16 << 20
 """The most bytes that are read of a file."""
-LARGEST_OF_OTHERS, MOST_LINES_OF_OTHERS = 1 << 20, 20_000
+LARGEST_OF_OTHERS, MOST_LINES_OF_OTHERS = 4 << 20, 20_000
 """The most bytes and lines of a file to which another user may write: they are looked at in the event loop."""
 
 Change = Callable[[Sequence[bytes]], list[bytes]]

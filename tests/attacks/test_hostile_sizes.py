@@ -178,7 +178,7 @@ def test_the_digest_is_that_of_all_there_is_up_to_the_bound(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"x" * (1 << 20) + b"\n", "at most 1048576 are read"), (b"\n" * 20_001, "more than 20000 lines")],
+    [(b"x" * (4 << 20) + b"\n", "at most 4194304 are read"), (b"\n" * 20_001, "more than 20000 lines")],
     ids=["bytes", "lines"],
 )
 def test_lines_of_a_stranger_that_would_delay_other_repairs_are_not_looked_at(tmp_path, content, said):
