@@ -30,7 +30,26 @@ PART = "a part of it"
 """What is claimed of the content of the file: the same as by `line`, `block` and `setting`, which may edit it, too."""
 
 
-class OwnedLines(Resource[Found | None]):
+class SharedFile(Resource[Found | None]):
+    """Edits a file that others of its kind edit, too: those with the same group key write it once."""
+
+    @abstractmethod
+    async def edit(self, members: Sequence[Self]) -> None:
+        """Make the changes of all ``members``, which have the group key of this one. Raises ResourceError."""
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
+        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
+        return ()
+
+    @classmethod
+    async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:
+        """Write the file once for all."""
+        await members[0].edit(members)
+        return {}
+
+
+class OwnedLines(SharedFile):
     """Owns lines of the file `file_path`. All resources of a kind with the same file are written together."""
 
     @property
@@ -83,7 +102,7 @@ class OwnedLines(Resource[Found | None]):
             return ()
         words = " and ".join(differences)
         diff = partial(shared_lines.diff, self.file_path, [self.changed])
-        return (Action.proven(words, partial(self._edit, [self]), diff),)
+        return (Action.proven(words, partial(self.edit, [self]), diff),)
 
     async def preflight(self, state: Found | None) -> None:
         """Check that the file can be written."""
@@ -93,18 +112,8 @@ class OwnedLines(Resource[Found | None]):
         """The lines of one file are written together."""
         return self.file_path
 
-    @classmethod
-    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
-        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
-        return ()
-
-    @classmethod
-    async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:
-        """Write the file once for all."""
-        await members[0]._edit(members)  # noqa: SLF001 - of our own class
-        return {}
-
-    async def _edit(self, members: Sequence[Self]) -> None:
+    async def edit(self, members: Sequence[Self]) -> None:
+        """Write the file once for all. Raises ResourceError."""
         changes = [each.changed for each in members]
         await shared_lines.edit(self.file_path, changes, _attributes_in(os.path.dirname(self.file_path)))
 

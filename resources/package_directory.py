@@ -32,6 +32,7 @@ from reactor import (
 )
 from reactor.hostfs import ErrorContext, accounts_of, open_path, remove_path
 from reactor.resources.file.property_types import Account
+from reactor.resources.package_spec import Spec, SpecSyntax
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,
@@ -66,13 +67,6 @@ class Found(Enum):
     FILE = "not a directory"
 
 
-class Spec(NamedTuple):
-    """A package, and its version: an exact one, `LATEST`, or empty for any."""
-
-    name: str
-    version: str
-
-
 class DirectoryState(NamedTuple):
     """The directory, the versions of each package in it, and the newest version of those that follow it."""
 
@@ -100,6 +94,7 @@ class PackageDirectory(Resource[DirectoryState]):
 
     model_config = ConfigDict(hide_input_in_errors=True)
     program: ClassVar[str]
+    syntax: ClassVar[SpecSyntax]
     parts: ClassVar[frozenset[str]]
     """The names that such a directory may hold."""
     listed_in: ClassVar[str]
@@ -118,11 +113,6 @@ class PackageDirectory(Resource[DirectoryState]):
     """How often the registry is asked for a newer version of packages with the version `latest`."""
     timeout: Annotated[Duration, Field(gt=0)] = 900.0
     """The longest time that one run of the program may take."""
-
-    @classmethod
-    @abstractmethod
-    def parse(cls, text: str) -> Spec:
-        """The package and its version. Raises ValueError."""
 
     @abstractmethod
     def read_installed(self, directory: int) -> Mapping[str, tuple[str, ...]]:
@@ -147,7 +137,7 @@ class PackageDirectory(Resource[DirectoryState]):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
-        names = [self.parse(text).name for text in self.packages]
+        names = [self.syntax.parse(text).name for text in self.packages]
         for index, name in enumerate(names):
             if name in names[:index]:
                 yield PropertyProblem(("packages", index), f"{name} is listed twice", "keep one of them")
@@ -290,7 +280,7 @@ class PackageDirectory(Resource[DirectoryState]):
     def _missing(self, state: DirectoryState) -> list[Spec]:
         """The packages to install, each with the version that it is to have."""
         missing = []
-        for name, version in map(self.parse, self.packages):
+        for name, version in map(self.syntax.parse, self.packages):
             wanted = state.newest[name] if version == LATEST else version
             found = state.installed.get(name, ())
             if not found or (wanted and wanted not in found):
@@ -330,7 +320,7 @@ class PackageDirectory(Resource[DirectoryState]):
     @property
     def _followed(self) -> list[str]:
         """The packages whose newest version is wanted."""
-        specs = map(self.parse, self.packages)
+        specs = map(self.syntax.parse, self.packages)
         return [spec.name for spec in specs if spec.version == LATEST]
 
     @cached_property

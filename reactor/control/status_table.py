@@ -207,14 +207,6 @@ class EngineStatus(NamedTuple):
 
 def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> dict[str, Any]:
     """The status of a resource as a JSON object. `docs/control.md` describes it."""
-    checked, changed, blocked, paused, waited = (
-        resource_status.checked,
-        resource_status.changed,
-        resource_status.blocked,
-        resource_status.paused,
-        resource_status.waited,
-    )
-    failed = checked is not None and checked.result is Result.FAILED
     return {
         "ref": resource_status.ref,
         "state": str(resource_status.state),
@@ -223,6 +215,16 @@ def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> d
         "in_motion": engine_status.in_motion,
         "refresh_at": engine_status.refresh_at,
         "pending": list(engine_status.pending),
+        **_checks_record(resource_status),
+        **_hindrances_record(resource_status),
+    }
+
+
+def _checks_record(resource_status: ResourceStatus) -> dict[str, Any]:
+    """The fields about the last check and the last change."""
+    checked, changed = resource_status.checked, resource_status.changed
+    failed = checked is not None and checked.result is Result.FAILED
+    return {
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},
@@ -233,18 +235,26 @@ def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> d
         "hint": checked.hint if checked and failed else None,
         "code": checked.code if checked and failed else None,
         "retry_at": checked.time + checked.retry_in if checked and checked.retry_in is not None else None,
+    }
+
+
+def _hindrances_record(resource_status: ResourceStatus) -> dict[str, Any]:
+    """The fields about what hinders a resource: a block, a slot, degraded watchers, flapping, a pause."""
+    blocked, waited, flapping, paused = (
+        resource_status.blocked,
+        resource_status.waited,
+        resource_status.flapping,
+        resource_status.paused,
+    )
+    return {
         "blocked_by": blocked.culprits if blocked else [],
         "waiting_for": None
         if waited is None or resource_status.state != WAITING
         else {"slot": waited.slot, "reason": waited.reason},
         "watching": [watching_record(event) for event in resource_status.degraded_watchers],
         "flapping": None
-        if resource_status.flapping is None
-        else {
-            "time": resource_status.flapping.time,
-            "actions": resource_status.flapping.actions,
-            "expressions": resource_status.flapping.expressions,
-        },
+        if flapping is None
+        else {"time": flapping.time, "actions": flapping.actions, "expressions": flapping.expressions},
         "paused": None
         if paused is None
         else {"since": paused.time, "until": paused.until, "reason": paused.reason},

@@ -36,6 +36,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import free
 
 if TYPE_CHECKING:
+    from reactor.manifest.bound_items import BoundItems
     from reactor.manifest.role_calls import Call
     from reactor.manifest.site_data import SiteData
 
@@ -250,23 +251,29 @@ class ManifestLoader:
             found = with_parameters(document, problems, context, given, call)
         if found is None:
             return None
-        if _ASSERTIONS in root:
-            from reactor.manifest.assertions import assertions_in, check_assertions  # noqa: PLC0415 - many have none
-
-            check_assertions(assertions_in(root, problems), problems, found)
-        if DEFAULTS in root:
-            from reactor.manifest.kind_defaults import read_defaults  # noqa: PLC0415 - many manifests have none
-
-            self._defaults = read_defaults(root, problems, self._kinds, found, self._defaults)
-        if _SHARES in root:
-            from reactor.manifest.shares_section import add_shares  # noqa: PLC0415 - few manifests share
-
-            add_shares(root, problems, found, self._resource_table.shares)
+        self._read_sections(root, problems, found)
         if not is_plain:
             exports = outputs_of(document, problems, found)
             if call is not None:
                 call.role.export(exports)
         return found
+
+    def _read_sections(
+        self, root: Mapping, problems: Problems, expression_context: ExpressionContext
+    ) -> None:
+        """Check the assertions, and read the defaults and the shares."""
+        if _ASSERTIONS in root:
+            from reactor.manifest.assertions import assertions_in, check_assertions  # noqa: PLC0415 - many have none
+
+            check_assertions(assertions_in(root, problems), problems, expression_context)
+        if DEFAULTS in root:
+            from reactor.manifest.kind_defaults import read_defaults  # noqa: PLC0415 - many manifests have none
+
+            self._defaults = read_defaults(root, problems, self._kinds, expression_context, self._defaults)
+        if _SHARES in root:
+            from reactor.manifest.shares_section import add_shares  # noqa: PLC0415 - few manifests share
+
+            add_shares(root, problems, expression_context, self._resource_table.shares)
 
     def _bind(
         self,
@@ -279,11 +286,7 @@ class ManifestLoader:
         in_order = document.settings.ordering == "manifest"
         form = Form(document.is_ccm, not (document.is_ccm and in_order), problems.source.lines.place)
         meta = self._children.strengthened()
-        bound, is_for_checking = self._inputs.bound, self._inputs.bound is not None
-        if bound is not None and (self._children.above or form.is_ccm or self._inputs.site is not None):
-            bound = None
-        if bound is not None:
-            bound.begin(document.root, data)
+        is_for_checking = self._inputs.bound is not None
         factory = ResourceFactory(
             problems,
             self._resource_table,
@@ -305,12 +308,20 @@ class ManifestLoader:
                 form.is_ccm or meta or self._children.scope or is_for_checking or problems.source.is_secret
             ),
             defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
-            bound=bound,
+            bound=self._earlier_items(document, data),
         ).bind(entries)
         if in_order:
             is_child, check_only = bool(self._children.above), "monitor_only" in meta
             ends_with_failure = document.settings.fail_fast and is_child and not check_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
+
+    def _earlier_items(self, document: Document, data: Resolved) -> BoundItems | None:
+        """The items that an editor has bound before, after telling them that a load begins; None if the file can't use them."""
+        bound = self._inputs.bound
+        if bound is None or self._children.above or document.is_ccm or self._inputs.site is not None:
+            return None
+        bound.begin(document.root, data)
+        return bound
 
 
 def _rendered(

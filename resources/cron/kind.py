@@ -13,14 +13,12 @@ from pydantic import Field
 from reactor import (
     Action,
     Claim,
-    Contradiction,
     Diff,
     PathState,
     PathWatch,
     Plan,
     PropertyProblem,
     Relations,
-    Resource,
     ResourceError,
     Watch,
 )
@@ -49,6 +47,7 @@ from reactor.resources.cron.property_types import (
     Schedule,
     Weekday,
 )
+from reactor.resources.owned_lines import SharedFile
 from reactor.resources.shared_lines import Found
 
 _DIRECTORY = "/etc/cron.d"
@@ -62,7 +61,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _MODE, _TABLE_MODE = 0o644, 0o600
 
 
-class Cron(Resource[Found | None], kind="cron"):
+class Cron(SharedFile, kind="cron"):
     """Manage one job of cron: when which command runs as which user."""
 
     example = "backup --command /usr/local/bin/backup --schedule '0 3 * * *'"
@@ -252,23 +251,12 @@ class Cron(Resource[Found | None], kind="cron"):
         """The jobs of one user's table are written together."""
         return self.user if self.table == "user" else None
 
-    @classmethod
-    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
-        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
-        return ()
-
-    @classmethod
-    async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:
-        """Write the table once for all jobs."""
-        await members[0]._edit(members)  # noqa: SLF001 - of our own class
-        return {}
-
     def _plan_table(self, state: Found | None) -> Plan:
         is_present = self.ensure == "present"
         steps = []
         if differences := jobs.differences(state.lines if state else [], self._job, is_present=is_present):
             diff = partial(_table_diff, self._path, self._changed)
-            steps.append(Action.proven(differences[0], partial(self._edit, [self]), diff))
+            steps.append(Action.proven(differences[0], partial(self.edit, [self]), diff))
         if state is not None and is_present and state.attributes.mode != _TABLE_MODE:
             wanted = state.attributes._replace(mode=_TABLE_MODE)
             words = f"changed mode of the table from {state.attributes.mode:04o} to {_TABLE_MODE:04o}"
@@ -280,7 +268,8 @@ class Cron(Resource[Found | None], kind="cron"):
             return state is not None
         return bool(jobs.differences(state.lines, self._job, is_present=False))
 
-    async def _edit(self, members: Sequence[Self]) -> None:
+    async def edit(self, members: Sequence[Self]) -> None:
+        """Write the table once for all jobs. Raises ResourceError."""
         uid = await self._uid() if self.ensure == "present" else 0
         try:
             group = os.stat(os.path.dirname(self._path)).st_gid

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from pydantic import (
 )
 
 from reactor.resources.firewall.nft_syntax import check_rule_text
+from reactor.resources.ip_networks import IPNetwork, exact_network
 
 CHAINS: Final = ("input", "forward", "output")
 VERDICTS: Final = ("accept", "drop", "reject")
@@ -34,7 +34,6 @@ _PORTS: Final = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 _LINK: Final = re.compile(r"[A-Za-z0-9_.+@:-]{1,15}\*?")
 _LIMIT: Final = re.compile(r"[1-9]\d{0,8}/(second|minute|hour|day)")
 _LONGEST_TEXT: Final = 120
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Service(NamedTuple):
@@ -74,18 +73,10 @@ def _parse_ports(protocol: str, text: str) -> tuple[int, int]:
     return found, found
 
 
-def parse_network(text: str) -> Network:
+def parse_network(text: str) -> IPNetwork:
     """Parse an address or a network. Raises ValueError."""
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        pass
-    try:
-        network = ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        message = f"{text!r} is not an address or a network: write 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"
-        raise ValueError(message) from None
-    raise ValueError(f"{text!r} has bits set after its prefix: write {network}")
+    refusal = f"{text!r} is not an address or a network: write 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"
+    return exact_network(text, refusal)
 
 
 def _families(networks: Iterable[str]) -> set[int]:

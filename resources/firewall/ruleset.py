@@ -11,12 +11,12 @@ from reactor.resources.firewall.property_types import (
     ANY,
     CHAINS,
     PROTOCOLS,
-    Network,
     Policy,
     Rule,
     Service,
     parse_network,
 )
+from reactor.resources.ip_networks import IPNetwork
 
 _ESTABLISHED: Final = "ct state established,related accept"
 _NEIGHBOURS: Final = "icmpv6 type { mld-listener-query, nd-router-solicit, nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } accept"
@@ -97,11 +97,11 @@ def _by_family(sources: Sequence[str], targets: Sequence[str]) -> Iterator[list[
 
 def _networks(names: Sequence[str], version: int) -> list[str]:
     """The networks of one family. Networks within another one are left out: nft refuses overlaps."""
-    found: list[Network] = [each for each in map(parse_network, names) if each.version == version]
+    found: list[IPNetwork] = [each for each in map(parse_network, names) if each.version == version]
     return [_short(each) for each in ipaddress.collapse_addresses(found)]  # type: ignore[type-var]  # of one family
 
 
-def _short(network: Network) -> str:
+def _short(network: IPNetwork) -> str:
     alone = network.prefixlen == network.max_prefixlen
     return str(network.network_address if alone else network)
 

@@ -9,33 +9,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from reactor.resources.package_directory import PackageDirectory, Spec
+from reactor.resources.package_directory import PackageDirectory
+from reactor.resources.package_spec import Spec, SpecSyntax
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _VERSION = r"\d+(?:\.[0-9A-Za-z]+)*"
-_SPEC = re.compile(rf"(?P<name>{_NAME})(:(?P<version>latest|{_VERSION}))?")
+_SYNTAX = SpecSyntax(
+    re.compile(rf"(?P<name>{_NAME})(:(?P<version>latest|{_VERSION}))?"), "rake, rake:13.2.1 or rake:latest"
+)
 _FILE = re.compile(rf"(?P<name>{_NAME}?)-(?P<version>{_VERSION})(-[a-z0-9_.-]+)?\.gemspec")
 _SPECIFICATIONS = "specifications"
 _LISTED = re.compile(r"^(?P<name>\S+) \((?P<versions>[^)]*)\)", re.MULTILINE)
-
-
-def parse_spec(text: str) -> Spec:
-    """The package and version in ``rake``, ``rake:13.2.1`` or ``rake:latest``. Raises ValueError."""
-    found = _SPEC.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a package: write rake, rake:13.2.1 or rake:latest")
-    return Spec(found["name"], found["version"] or "")
-
-
-def _check_spec(text: str) -> str:
-    parse_spec(text)
-    return text
-
-
-def _check_name(text: str) -> str:
-    if parse_spec(text).version:
-        raise ValueError(f"{text!r} has a version: write the name alone")
-    return text
 
 
 class Gem(PackageDirectory, kind="gem"):
@@ -43,18 +27,14 @@ class Gem(PackageDirectory, kind="gem"):
 
     example = "/opt/gems absent"
     program = "gem"
+    syntax = _SYNTAX
     parts = frozenset(("bin", "build_info", "cache", "doc", "extensions", "gems", "plugins", _SPECIFICATIONS))
     listed_in = _SPECIFICATIONS
 
-    packages: tuple[Annotated[str, AfterValidator(_check_spec)], ...] = ()
+    packages: tuple[Annotated[str, AfterValidator(_SYNTAX.check)], ...] = ()
     """The packages: `rake`, `rake:13.2.1`, `rake:latest`."""
-    unwanted: tuple[Annotated[str, AfterValidator(_check_name)], ...] = ()
+    unwanted: tuple[Annotated[str, AfterValidator(_SYNTAX.check_name)], ...] = ()
     """Names of packages that must not be there, in any version."""
-
-    @classmethod
-    def parse(cls, text: str) -> Spec:
-        """The package and its version. Raises ValueError."""
-        return parse_spec(text)
 
     def read_installed(self, directory: int) -> Mapping[str, tuple[str, ...]]:
         """The versions in the names of the specifications. Raises OSError."""

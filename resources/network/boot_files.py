@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from reactor import Action, PathWatch
 from reactor.hostfs import Attributes, ErrorContext, create_directory, remove_path
 from reactor.resources import textfile
-from reactor.resources.network.property_types import IPNetwork
+from reactor.resources.ip_networks import IPNetwork
 
 HEADER: Final = "# Managed by reactor: what is changed here is changed back."
 _DIRECTORY_MODE, _FILE_MODE = 0o755, 0o644

@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from reactor import PropertyProblem, SandboxAccess
+from reactor.resources.ip_networks import IPNetwork, exact_network
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
-IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 IPV4, IPV6 = 4, 6
 FAMILIES = {IPV4: socket.AF_INET, IPV6: socket.AF_INET6}
@@ -81,17 +81,8 @@ def parse_cidr(text: str) -> IPInterface:
 def parse_network(text: str) -> IPNetwork:
     """Parse a network, or a single address. Raises ValueError, also for bits set after the prefix."""
     parse_ip(text.partition("/")[0])
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        pass
-    try:
-        network = ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is not a network: write it as 192.0.2.0/24, 2001:db8::/64 or default"
-        ) from None
-    raise ValueError(f"{text!r} has bits set after its prefix: write {network}")
+    refusal = f"{text!r} is not a network: write it as 192.0.2.0/24, 2001:db8::/64 or default"
+    return exact_network(text, refusal)
 
 
 def _checked_by(parse: Callable[[str], object]) -> AfterValidator:

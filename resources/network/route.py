@@ -21,13 +21,13 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.ip_networks import IPNetwork
 from reactor.resources.network import boot_files
 from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile, Way
 from reactor.resources.network.preflight import refuse_route
 from reactor.resources.network.property_types import (
     IPV6,
-    IPNetwork,
     IPText,
     LinkName,
     NamespaceName,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reactor.resources.ip_networks import IPNetwork
 from reactor.resources.network.boot_files import FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_link, index_of, name_of
-from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
+from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress
 from reactor.resources.network.rtnetlink import (
     NLM_F_CREATE,
     NLM_F_EXCL,

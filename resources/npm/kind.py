@@ -11,33 +11,18 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator
 
 from reactor import ResourceError, stop_if_cancelled
-from reactor.resources.package_directory import PackageDirectory, Spec
+from reactor.resources.package_directory import PackageDirectory
+from reactor.resources.package_spec import Spec, SpecSyntax
 from reactor.resources.process import output_tail
 
 _NAME = r"(?:@[a-z0-9~][a-z0-9-._~]*/)?[a-z0-9~][a-z0-9-._~]*"
-_SPEC = re.compile(rf"(?P<name>{_NAME})(@(?P<version>latest|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?))?")
+_SYNTAX = SpecSyntax(
+    re.compile(rf"(?P<name>{_NAME})(@(?P<version>latest|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?))?"),
+    "eslint, eslint@9.1.0 or eslint@latest",
+)
 _MODULES = "lib/node_modules"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST = 1 << 20
-
-
-def parse_spec(text: str) -> Spec:
-    """The package and version in ``eslint``, ``eslint@9.1.0`` or ``@scope/name@latest``. Raises ValueError."""
-    found = _SPEC.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a package: write eslint, eslint@9.1.0 or eslint@latest")
-    return Spec(found["name"], found["version"] or "")
-
-
-def _check_spec(text: str) -> str:
-    parse_spec(text)
-    return text
-
-
-def _check_name(text: str) -> str:
-    if parse_spec(text).version:
-        raise ValueError(f"{text!r} has a version: write the name alone")
-    return text
 
 
 class Npm(PackageDirectory, kind="npm"):
@@ -45,19 +30,15 @@ class Npm(PackageDirectory, kind="npm"):
 
     example = "/opt/tools absent"
     program = "npm"
+    syntax = _SYNTAX
     parts = frozenset(("bin", "etc", "include", "lib", "share"))
     listed_in = _MODULES
     _not_entered: ClassVar[frozenset[str]] = frozenset(("node_modules", "dist", "src", "test", "docs"))
 
-    packages: tuple[Annotated[str, AfterValidator(_check_spec)], ...] = ()
+    packages: tuple[Annotated[str, AfterValidator(_SYNTAX.check)], ...] = ()
     """The packages: `eslint`, `eslint@9.1.0`, `@vue/cli@latest`."""
-    unwanted: tuple[Annotated[str, AfterValidator(_check_name)], ...] = ()
+    unwanted: tuple[Annotated[str, AfterValidator(_SYNTAX.check_name)], ...] = ()
     """Names of packages that must not be there."""
-
-    @classmethod
-    def parse(cls, text: str) -> Spec:
-        """The package and its version. Raises ValueError."""
-        return parse_spec(text)
 
     def read_installed(self, directory: int) -> Mapping[str, tuple[str, ...]]:
         """The versions in the files package.json. Raises OSError."""

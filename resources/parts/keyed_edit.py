@@ -44,13 +44,19 @@ def edit_key(
             if parts
             else _new_section(document, syntax, section, key, wanted)
         )
+    return _with_values(document, syntax, found, key, wanted)
+
+
+def _with_values(
+    document: Document, syntax: Syntax, found: Sequence[Entry], key: str, wanted: Sequence[str]
+) -> Document:
+    """The document in which the lines ``found`` of a key have the values ``wanted``, with a line more or less for each."""
     kept, rest = found[: len(wanted)], found[len(wanted) :]
-    more = wanted[len(kept) :]
-    if rest or more:
-        document = _without(document, rest) if rest else document
+    if rest:
+        document = _without(document, rest)
+    if more := wanted[len(kept) :]:
         new = [_like(kept[-1], key, value, syntax) for value in more]
-        if new:
-            document = document.with_lines(inserted(document.lines, kept[-1].stop, _encoded(new)))
+        document = document.with_lines(inserted(document.lines, kept[-1].stop, _encoded(new)))
     for entry, value in reversed(list(zip(kept, wanted, strict=False))):
         if not entry.has(value, syntax):
             line = _like(entry, key, value, syntax, tail=_tail_behind(value, entry, syntax))

@@ -6,11 +6,12 @@ from contextlib import closing
 
 import pytest
 
-from reactor.journal.event_search import _COLUMNS, BLOCK, newest_of, newest_of_each
+from reactor.journal.event_search import _BITS, _COLUMNS, newest_of, newest_of_each
 from reactor.journal.history import Filter
 from reactor.journal.schema import FILE_NAME
 from tests.journal.journal_worlds import blocked, changed, failed, history_of, journal_in, ok
 
+BLOCK = 1 << _BITS
 FORMER_INDEX = "CREATE INDEX events_of_ref ON events (ref, id, result) WHERE ref IS NOT NULL"
 INDEXES = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events' AND sql IS NOT NULL"
 

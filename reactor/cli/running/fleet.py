@@ -48,21 +48,8 @@ def initialize(
         fail_for(error)
     for name in (*files.changed, *(["servers.json"] if is_new else [])):
         click.echo(f"wrote {files.path(name)}")
-
-    async def streams() -> list[str]:
-        async with operator_session(home) as js:
-            copies = replicas or await usual_copies(js, home)
-            ccm = await lets_ccm_publish(js) if ccm_publishers is None else ccm_publishers
-            changes = await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
-        return [
-            f"made the stream {each.stream}"
-            if each.made
-            else f"changed {', '.join(each.fields)} of {each.stream}"
-            for each in changes
-        ]
-
     try:
-        changes = trio.run(streams)
+        changes = trio.run(_make_streams, home, replicas, ccm_publishers)
     except (IdentityError, UnreachableError) as error:
         hint = f"include {files.path(CONFIG)} in the configuration of each nats-server, start it, and run this again"
         fail_for(error, 1, hint=hint)
@@ -75,6 +62,20 @@ def initialize(
     if ccm_publishers:
         notice("with --ccm-publishers, any host that registers can wipe the registry", None)
     return 0
+
+
+async def _make_streams(home: str, replicas: int | None, ccm_publishers: bool | None) -> list[str]:
+    """Make or change the streams of the fleet. Return the changes, in words."""
+    async with operator_session(home) as js:
+        copies = replicas or await usual_copies(js, home)
+        ccm = await lets_ccm_publish(js) if ccm_publishers is None else ccm_publishers
+        changes = await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
+    return [
+        f"made the stream {each.stream}"
+        if each.made
+        else f"changed {', '.join(each.fields)} of {each.stream}"
+        for each in changes
+    ]
 
 
 def admit_host(

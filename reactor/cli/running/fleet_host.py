@@ -182,7 +182,6 @@ def follow(
     """Follow until stopped by a signal, and return the exit code; with ``check``, only read the configuration."""
     from reactor.resource.entry_points import installed_version
 
-    location = Location(state, chosen=True)
     try:
         config = read_config(config_path, installed_version(), parse_expression)
         if check:
@@ -198,6 +197,17 @@ def follow(
         fail_for(error)
     for channel, why in manifests.left_out.items():
         warn(f"the run goes on without the channel {channel}: {why}")
+    return _converge(config, manifests, place, form, endpoint)
+
+
+def _converge(
+    config: HostConfig,
+    manifests: ChannelManifests,
+    place: FleetPlace,
+    form: Format,
+    endpoint: MetricsEndpoint | None,
+) -> int:
+    """Run the releases in force until a signal, with the link beside. Return the exit code."""
     companion = FleetCompanion(config, manifests, place)
     asked = ConvergeCommand(
         (manifests.root.path,),
@@ -207,7 +217,7 @@ def follow(
         None,
         RunOptions(watch=True),
         form,
-        location,
+        Location(manifests.state, chosen=True),
         exitcodes.BAD_USAGE,
         RunSecrets(place),
         companions=(companion,),

@@ -67,18 +67,7 @@ def context_options(
     name: str, origin: str, values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Options:
     """Convert the content of a context to options. Raises ContextError."""
-    for key, value in values.items():
-        if (key in _TEXTS and not isinstance(value, str)) or (
-            key == "tls_first" and not isinstance(value, bool)
-        ):
-            raise ContextError(
-                f"`{key}` in the NATS context {origin} has a wrong type", f"correct it in {origin}"
-            )
-    for key, what in _UNSUPPORTED.items():
-        if values.get(key):
-            raise ContextError(
-                f"the NATS context {origin} uses {what}, which reactor does not", f"remove it from {origin}"
-            )
+    _check(values, origin)
 
     def path(key: str) -> str | None:
         if _ELSEWHERE.match(values.get(key, "")):
@@ -104,6 +93,22 @@ def context_options(
         api_prefix=_api_prefix(values),
         origin=origin,
     )
+
+
+def _check(values: Mapping[str, Any], origin: str) -> None:
+    """Raise ContextError for a value of a wrong type, and for what reactor does not do."""
+    for key, value in values.items():
+        if (key in _TEXTS and not isinstance(value, str)) or (
+            key == "tls_first" and not isinstance(value, bool)
+        ):
+            raise ContextError(
+                f"`{key}` in the NATS context {origin} has a wrong type", f"correct it in {origin}"
+            )
+    for key, what in _UNSUPPORTED.items():
+        if values.get(key):
+            raise ContextError(
+                f"the NATS context {origin} uses {what}, which reactor does not", f"remove it from {origin}"
+            )
 
 
 def _api_prefix(values: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from reactor.fleet.sources.place import parse_place
 from reactor.resource.network_value import NetworkValue
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from reactor.fleet.link.jetstream import JetStream
     from reactor.fleet.sources.link import NatsLink
 
@@ -265,18 +267,19 @@ async def _hints(js: JetStream, value: Value, stream: str, hint: _Hint) -> None:
     """Signal each change. Without the permission to watch, only the interval is left."""
     while True:
         try:
-            if value.function == "registrations":
-                subjects = [filter_subject(*value.arguments)]
-                async with js.reading(stream, subjects, headers_only=True) as messages:
-                    async for _ in messages:
-                        hint.give()
-            else:
-                bucket, key = value.arguments
-                async with js.key_value(bucket).watch(key, headers_only=True) as entries:
-                    async for _ in entries:
-                        hint.give()
+            async with _changes(js, value, stream) as changes:
+                async for _ in changes:
+                    hint.give()
         except (LinkError, ValueError):
             await trio.sleep(_PAUSE)
+
+
+def _changes(js: JetStream, value: Value, stream: str) -> AbstractAsyncContextManager[AsyncIterable[object]]:
+    """The messages about a value. Raises ValueError for wrong arguments."""
+    if value.function == "registrations":
+        return js.reading(stream, [filter_subject(*value.arguments)], headers_only=True)
+    bucket, key = value.arguments
+    return js.key_value(bucket).watch(key, headers_only=True)
 
 
 def _name(function: str, arguments: tuple[str, ...]) -> str:
