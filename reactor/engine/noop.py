@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -127,14 +128,14 @@ class NoopJudge:
         """A path above those of ``vertex`` that a real run makes a file before, and what makes it; or None."""
         resources = self._vertex_table.resources
         own = resources[vertex].relations().provides
-        for up in self._scheduler.topology.strong_predecessors[vertex]:
-            if self._is_unapplied(up, vertex):
-                for claim in resources[up].claims():
-                    below = f"{claim.key}/"
-                    if claim.desired.get("ensure") == "present" and any(
-                        each.startswith(below) for each in own
-                    ):
-                        return claim.key, resources[up].ref
+        for up in filter(
+            partial(self._is_unapplied, vertex=vertex), self._scheduler.topology.strong_predecessors[vertex]
+        ):
+            for claim in resources[up].claims():
+                # Only a file has a mode: a network link, say, is a directory below /sys.
+                is_file = claim.desired.get("ensure") == "present" and "mode" in claim.desired
+                if is_file and any(path.startswith(f"{claim.key}/") for path in own):
+                    return claim.key, resources[up].ref
         return None
 
     def _would_come(self, vertex: int, missing: str) -> bool:
