@@ -388,7 +388,7 @@ def test_why_reports_the_chain_from_the_source_to_the_refresh(reactor, manifest,
 def test_why_names_what_is_pending_and_why_it_is_not_made(reactor, manifest, tmp_path):
     once(reactor, manifest(FAILING_REFRESH))
     told = reactor("why", f"file#{tmp_path}/a").out
-    assert "A refresh of exec#restart because of it is pending" in told
+    assert "A refresh of exec#restart because of it has been pending" in told
     assert "  exec#restart failed " in told
 
 
