@@ -11,6 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
 from reactor.cli.messages import fail, show_diagnostics, warn
+from reactor.cli.options.dry_run import DryRun
 from reactor.cli.options.formats import Format
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 OPTIONS = (
-    click.Option(["--noop"], is_flag=True, help="Dry run: show what would be done, and change nothing."),
+    DryRun(["--noop"], help="Dry run: show what would be done, and change nothing."),
     click.Option(["--diff"], is_flag=True, help="Show changes as unified diffs."),
     click.Option(
         ["--require"], multiple=True, metavar="REF", shell_complete=complete_session,
