@@ -34,10 +34,10 @@ from reactor.ensure.entry import Entry, load_entry, unknown
 from reactor.ensure.sessions import Ensured, Prerequisites, UnknownNameError
 from reactor.journal.state_directory import locate
 from reactor.manifest.kind_lookup import INSTALLED, UnusableKind, look_up
-from reactor.manifest.source import Problems
+from reactor.manifest.source import COMMAND_LINE, Problems
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -102,6 +102,7 @@ class Call:
     """One call of ``reactor ensure``. ``given`` has the values of all options and arguments."""
 
     def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
+        self._options = options
         self._kind = options.model.kind
         self._line = options.command_line(("reactor", "ensure", self._kind), given)
         self._form: Format = given["form"]
@@ -122,7 +123,8 @@ class Call:
             prerequisites = self._outlook(entry, problems)
         except ManifestError as error:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
-            show_diagnostics(error.diagnostics, as_json=self._form == "json", texts=texts)
+            problems_shown = [self._spoken(each) for each in error.diagnostics]
+            show_diagnostics(problems_shown, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
         for warning in entry.program.warnings:
             warn(warning)
@@ -133,6 +135,12 @@ class Call:
         finally:
             display.flush()
         raise click.exceptions.Exit(code)
+
+    def _spoken(self, problem: Diagnostic) -> Diagnostic:
+        """The problem; the hint for an option has options, not properties."""
+        if not problem.hint or problem.place is None or problem.place.file != COMMAND_LINE:
+            return problem
+        return problem._replace(hint=self._options.spoken(problem.hint))
 
     def _outlook(self, entry: Entry, problems: Problems) -> Prerequisites:
         with reporting_session_errors(self._bad_usage):
