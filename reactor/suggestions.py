@@ -1,4 +1,4 @@
-"""Finds the known name that a misspelt one probably means, for "did you mean" hints."""
+"""Hints with known names: the one that a misspelt name probably means, or all of them."""
 
 from __future__ import annotations
 
@@ -62,3 +62,19 @@ def _abbreviates(word: str, choice: str) -> bool:
     """Whether ``choice`` has the letters of ``word`` in the same order: ``cmd`` is ``command`` rather than ``cwd``."""
     rest = iter(choice)
     return all(letter in rest for letter in word)
+
+
+_LONG = 5
+"""From so many commas on, a hint is a list. Any other stays on one line: it may be a command to copy."""
+
+
+def folded_list(label: str, hint: str, width: int | None) -> str:
+    """The hint after its label. A long list is wrapped at the ``width`` of a terminal, if there is one."""
+    whole = label + hint
+    if width is None or len(whole) <= width or hint.count(", ") < _LONG:
+        return whole
+    import textwrap  # noqa: PLC0415 - few hints are lists
+
+    return textwrap.fill(
+        whole, width, subsequent_indent=" " * len(label), break_long_words=False, break_on_hyphens=False
+    )

@@ -31,7 +31,6 @@ KINDS: Final = {"pkg": "package", "svc": "service"}
 
 _OPTIONS: Final = {
     "--check": "--noop",
-    "--dry-run": "--noop",
     "--tags": "--only",
     "--skip-tags": "--exclude",
     "--limit": "--only",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -93,7 +94,15 @@ def warn(message: str) -> None:
 
 
 def _print_line(what: str, text: str) -> None:
-    click.echo(f"{what}: " + "\n".join(map(escaped, text.split("\n"))), err=True)
+    from reactor.suggestions import folded_list
+
+    shown = "\n".join(map(escaped, text.split("\n")))
+    click.echo(folded_list(f"{what}: ", shown, _width()), err=True)
+
+
+def _width() -> int | None:
+    """The width of the terminal that shows the messages; None if there is none."""
+    return (os.get_terminal_size(sys.stderr.fileno()).columns or None) if sys.stderr.isatty() else None
 
 
 def _code(error: click.UsageError) -> str:
@@ -160,4 +169,6 @@ def diagnostics_shown(
     from reactor.resource.redaction import redact
 
     records = "".join(line(diagnostic_record(each)) for each in diagnostics)
-    return records, redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n") + "\n"
+    return records, redact(render(diagnostics, color=coloured, texts=texts, width=_width())).rstrip(
+        "\n"
+    ) + "\n"

@@ -12,10 +12,7 @@ from typing import NamedTuple
 from reactor.ensure.properties import Property, value_of
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.scalar_types import UNKNOWN, Shape
-from reactor.manifest.source import Source
-
-FILE = "command line"
-"""The file name in the places of errors. It has no directory, so relative paths start at the current directory."""
+from reactor.manifest.source import COMMAND_LINE, Source
 
 
 class Given(NamedTuple):
@@ -42,7 +39,7 @@ class CommandLine:
     @property
     def source(self) -> Source:
         """The command line as the user would type it."""
-        return Source(FILE, " ".join(self._words))
+        return Source(COMMAND_LINE, " ".join(self._words))
 
     def assume(self, key: str, text: str) -> None:
         """Set a property that is not on the command line. Errors about it point at the name of the resource."""

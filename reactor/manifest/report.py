@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from reactor.errors import Place
-from reactor.manifest.source import with_line_feeds
+from reactor.manifest.source import COMMAND_LINE, with_line_feeds
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.redaction import redact
+from reactor.suggestions import folded_list
 
 _WIDTH = 100
 _BEFORE_CARET = 60
@@ -24,14 +25,20 @@ _STYLES = {
 _RESET = "\x1b[0m"
 
 
-def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str, str] | None = None) -> str:
+def render(
+    diagnostics: Iterable[Diagnostic],
+    *,
+    color: bool,
+    texts: Mapping[str, str] | None = None,
+    width: int | None = None,
+) -> str:
     """Format all diagnostics in the given order, and a last line with their number.
 
     The files are read again for the excerpts; a file that is gone or has changed has no excerpt. ``texts`` has the
-    contents of sources that are not files, by their names.
+    contents of sources that are not files, by their names. Long lists in hints are wrapped at ``width``.
     """
     found = list(diagnostics)
-    report = _Report(color=color)
+    report = _Report(color=color, width=width)
     for name, text in (texts or {}).items():
         report.know(name, text)
     blocks = ["\n".join(report.diagnostic(each)) for each in found]
@@ -39,10 +46,11 @@ def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str
 
 
 class _Report:
-    """One report: its colours, and a cache of the lines of the files."""
+    """One report: its colours and width, and a cache of the lines of the files."""
 
-    def __init__(self, *, color: bool) -> None:
+    def __init__(self, *, color: bool, width: int | None) -> None:
         self._color = color
+        self._width = width
         self._files: dict[str, list[str]] = {}
 
     def know(self, name: str, text: str) -> None:
@@ -51,12 +59,13 @@ class _Report:
     def diagnostic(self, diagnostic: Diagnostic) -> Iterator[str]:
         yield from self._finding(f"error[{diagnostic.code}]", diagnostic.message, diagnostic.place)
         if diagnostic.hint:
-            yield f"{self._paint('hint:', 'hint')} {_printable(diagnostic.hint)}"
+            hint = folded_list("hint: ", _printable(diagnostic.hint), self._width)
+            yield f"{self._paint('hint:', 'hint')}{hint.removeprefix('hint:')}"
         for message, place in diagnostic.notes:
             yield from self._finding("note", message, place)
 
     def count(self, diagnostics: list[Diagnostic]) -> str:
-        files = {each.place.file for each in diagnostics if each.place}
+        files = {each.place.file for each in diagnostics if each.place} - {COMMAND_LINE}
         errors = _counted(len(diagnostics), "error")
         return self._paint(f"{errors} in {_counted(len(files), 'file')}" if files else errors, "place")
 

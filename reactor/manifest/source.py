@@ -20,6 +20,8 @@ from reactor.suggestions import did_you_mean
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
+COMMAND_LINE = "command line"
+"""The file name in the places of errors in options. It has no directory, so relative paths start at the current directory."""
 MAX_BYTES = 64 * 1024 * 1024
 _PIECE = 16 * 1024
 """Characters whose lines are found by one call of Python's C code."""

@@ -41,6 +41,12 @@ def require_input_directory(path: str) -> None:
         policy.trust.require_directory(path)
 
 
+def require_input(path: str) -> None:
+    """Raise DistrustedError, under every policy, if a run would refuse the input at ``path``; and OSError."""
+    trust = _policy().trust
+    (trust.require_directory if os.path.isdir(path) else trust.require_file)(path)
+
+
 def require_own_directory(path: str) -> None:
     """Raise DistrustedError as `require_input_directory` does, for a directory of our own files, under every policy.
 

@@ -14,8 +14,8 @@ from files_of_cli import written
 from processes_of_cli import finish, pids_running, spawned, wait_until
 
 from reactor.cli.commands.ensure_kind import OPTIONS
-from reactor.ensure.command_line import FILE
 from reactor.ensure.sessions import Ensured
+from reactor.manifest.source import COMMAND_LINE
 from reactor.resource.registry import find_kind, kind_names
 
 DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "ensure.md").read_text()
@@ -190,7 +190,7 @@ def test_an_error_points_at_the_word_it_is_about(reactor, tmp_path):
     done = reactor("ensure", "file", tmp_path / "x", "--mode", "0999", "--owner", "two words")
     assert done.code == 2
     place, line, caret = done.err.splitlines()[:3]
-    assert place.startswith(f"{FILE}:1:")
+    assert place.startswith(f"{COMMAND_LINE}:1:")
     assert "mode '0999' is not a valid octal number" in place
     assert line.endswith("--mode 0999") or "--mode 0999 " in line
     assert line[caret.index("^") :].startswith("0999")
@@ -317,3 +317,20 @@ def test_the_examples_that_need_nothing_work(reactor, kind, tmp_path):
     assert reactor("ensure", kind, *words).code == 0
     assert reactor("ensure", kind, *words).out.endswith("  ok\n")
     assert len(os.listdir(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("setting", "x"), "add --path ..."),
+        (("cron", "x"), 'add --schedule "0 3 * * *", or minute and hour'),
+        (("cron", "x"), "add it: --command /usr/local/bin/backup"),
+        (("certificate", "/etc/x"), "add --names app.example.com"),
+        (("mount", "/mnt"), "add it, for example --device /dev/sdb1"),
+        (("ca_certificate", "x"), "add --source /etc/ssl/ca/cert.pem"),
+    ],
+)
+def test_a_hint_has_the_options_that_can_be_typed(reactor, words, hint):
+    done = reactor("ensure", *words)
+    assert f"\nhint: {hint}\n" in done.err
+    assert re.search(r"\d errors?\n$", done.err)

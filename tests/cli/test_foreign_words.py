@@ -36,7 +36,6 @@ def test_a_command_of_others_leads_to_ours(reactor, command, meant):
     ("option", "meant"),
     [
         ("--check", "--noop"),
-        ("--dry-run", "--noop"),
         ("--tags", "--only"),
         ("--skip-tags", "--exclude"),
         ("--onetime", "--converge-once"),
@@ -63,5 +62,19 @@ def test_a_word_for_a_number_is_refused_in_words_for_people(reactor):
     assert done.err.startswith("error[R0702]: invalid value for '--jobs': 'many' is not a whole number\n")
 
 
-def test_a_run_of_one_resource_knows_the_words_for_a_dry_run(reactor):
-    assert "did you mean --noop?" in reactor("ensure", "file", "/tmp/x", "--dry-run").err
+def test_a_push_knows_the_words_for_a_dry_run(reactor):
+    assert "did you mean --noop?" in reactor("push", "site/", "web1", "--check").err
+
+
+@pytest.mark.parametrize("word", ["--noop", "--dry-run"])
+def test_either_word_makes_a_dry_run(reactor, manifest, tmp_path, word):
+    path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
+    assert "Would have created" in reactor("run", "--converge-once", word, path).out
+    assert "Would have created" in reactor("ensure", "file", tmp_path / "b", word).out
+    assert "ExecStart=" in reactor("service", "install", word, path).out
+    assert {each.name for each in tmp_path.iterdir()} <= {path.name, "state"}
+
+
+def test_the_help_has_one_word_for_a_dry_run(reactor):
+    assert "--dry-run" not in reactor("run", "--help").out
+    assert "--noop" not in reactor("service", "install", "--help").out

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import termios
 import textwrap
 
 import pytest
@@ -100,6 +101,19 @@ def test_on_a_terminal_the_list_is_folded_beside_the_names():
         f"{'address':<{width}}{first}",
         *(" " * width + line for line in more),
     ]
+
+
+def test_on_a_terminal_the_names_in_a_hint_are_folded():
+    outside, inside = pty.openpty()
+    termios.tcsetwinsize(inside, (25, 60))
+    with spawned("kinds", "zzz", stderr=inside, env=environment()) as process:
+        process.wait(GUARD)
+    os.close(inside)
+    with os.fdopen(outside, "rb") as screen:
+        lines = screen.read1().decode().splitlines()
+    assert lines[1].startswith("hint: the kinds are address, ")
+    assert lines[2].startswith("      ")
+    assert max(map(len, lines)) <= 60
 
 
 @pytest.mark.parametrize("kind", kind_names())

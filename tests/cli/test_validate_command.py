@@ -135,3 +135,39 @@ def test_rendered_resources_with_a_secret_in_them_are_not_shown(reactor, manifes
     done = reactor("validate", path)
     assert "exec has no property 'comand'" in done.err
     assert "hey" not in done.err
+
+
+SOURCES = """
+resources:
+  - file:
+      - {dir}/out/a: {{ ensure: present, source: files/a, {own} }}
+      - {dir}/out/b: {{ ensure: present, template: b.j2, {own} }}
+      - {dir}/out/c: {{ ensure: present, source: /nowhere/on/this/host, {own} }}
+      - {dir}/out/d: {{ ensure: present, source: made/d, {own} }}
+      - {dir}/made/d: {{ ensure: present, content: x, {own} }}
+      - {dir}/out/e: {{ ensure: present, source: there, {own} }}
+  - apply:
+      - child.yaml: {{}}
+""".replace("{{", "{").replace("}}", "}")
+
+
+def test_what_is_missing_beside_a_manifest_is_warned_of(reactor, manifest, tmp_path):
+    (tmp_path / "there").touch()
+    path = manifest(SOURCES)
+    done = reactor("validate", path)
+    assert (done.code, done.out) == (0, f"{path}: ok, 7 resources\n")
+    assert done.err == (
+        f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n"
+        f"warning: {path}:5:9: file#{tmp_path}/out/b: the source {tmp_path}/b.j2 does not exist\n"
+        f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n"
+    )
+
+
+def test_a_manifest_that_a_run_would_refuse_is_warned_of(reactor, manifest):
+    path = manifest(VALID)
+    path.chmod(0o666)
+    done = reactor("validate", path)
+    assert (done.code, done.out) == (0, f"{path}: ok, 1 resource\n")
+    assert done.err == (
+        f"warning: 'reactor run' would refuse {path}: {path} can be written by every user (chmod o-w {path})\n"
+    )

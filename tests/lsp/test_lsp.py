@@ -690,3 +690,8 @@ def test_completion_and_diagnostics_of_2000_lines_are_fast(editor, opened):
 def processor_time(editor):
     with open(f"/proc/{editor.process.pid}/schedstat") as stat:
         return int(stat.read().split()[0]) / 1e9
+
+
+def test_the_option_that_some_editors_always_add_is_taken():
+    with editing("--stdio") as editor:
+        assert editor.initialized["serverInfo"]["name"] == "reactor"

@@ -116,6 +116,16 @@ def test_outside_of_a_loop_its_names_are_unknown(read):
     assert reading.messages == ["unknown name item", "job has no property 'subitems'"]
 
 
+@pytest.mark.parametrize("name", ["value", "each", "index"])
+def test_the_name_of_an_element_in_other_programs_leads_to_ours(read, name):
+    reading = read(
+        f'resources: [{{job: [{{"a{{{{ item }}}}": {{for_each: [1], command: "{{{{ {name} }}}}"}}}}]}}]\n'
+    )
+    assert [each.hint for each in reading.diagnostics] == [
+        "the element of the loop is item, and its key or index is key"
+    ]
+
+
 def test_the_ccm_form_has_no_loops(read):
     reading = read("ccm: {resources: [{job: [{a: {for_each: [1]}}]}]}\n")
     assert reading.messages == ["job has no property 'for_each'"]

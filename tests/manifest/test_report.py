@@ -81,6 +81,7 @@ def test_colours_change_nothing_but_the_colours(tmp_path):
         ([], "0 errors"),
         ([None], "1 error"),
         ([Place("a", 1, 1)], "1 error in 1 file"),
+        ([Place("command line", 1, 1)], "1 error"),
         ([Place("a", 1, 1), Place("a", 2, 1), Place("b", 1, 1)], "3 errors in 2 files"),
     ],
 )
@@ -163,3 +164,17 @@ def test_a_file_that_can_not_be_read_again_only_costs_the_excerpt(tmp_path, make
     make(path)
     report = render([Diagnostic("R0107", "it is wrong", Place(str(path), 1, 1))], color=False)
     assert report == f"{path}:1:1: error[R0107]: it is wrong\n\n1 error in 1 file\n"
+
+
+def test_a_list_in_a_hint_is_wrapped_at_the_width_of_the_terminal():
+    words = ["alpha", "beta-beta", "gamma", "delta", "epsilon", "zeta", "eta"]
+    long = Diagnostic("R0107", "x", None, f"it takes {', '.join(words)}")
+    assert render([long], color=False, width=40) == (
+        "error[R0107]: x\n"
+        "hint: it takes alpha, beta-beta, gamma,\n"
+        "      delta, epsilon, zeta, eta\n\n"
+        "1 error\n"
+    )
+    assert len(render([long], color=False).splitlines()) == 4
+    command = Diagnostic("R0107", "x", None, "run " + "word " * 30)
+    assert len(render([command], color=False, width=40).splitlines()) == 4

@@ -202,6 +202,14 @@ def test_a_tag_that_is_not_there_and_a_repository_that_is_not_there(reactor, tre
     assert (done.code, "error[R0123]" in done.err) == (1, True)
 
 
+@pytest.mark.parametrize("command", ["lock", "update", "list"])
+def test_an_invalid_manifest_has_the_exit_code_that_it_has_elsewhere(reactor, tree, repo, command):
+    put(tree.place / "site.yaml", "resources: [{file: [{/x: {ensure: presnt}}]}]\n")
+    assert roles(reactor, tree, command).code == 2
+    put(tree.place / "site.yaml", "resources: [\n")
+    assert roles(reactor, tree, command).code == 2
+
+
 def test_a_role_in_a_directory_of_the_repository(tree, repo):
     (repo.place / "deep/er").mkdir(parents=True)
     (repo.place / "deep/er/manifest.yaml").write_bytes((repo.place / "manifest.yaml").read_bytes())

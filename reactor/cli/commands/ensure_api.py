@@ -11,6 +11,7 @@ import click
 
 from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import warn
+from reactor.cli.options.dry_run import dry_run_option
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.state_dir import state_dir_option
 
@@ -33,7 +34,7 @@ def api() -> None:
 
 
 @api.command()
-@click.option("--noop", is_flag=True, help="Dry run: show what would be done, and change nothing.")
+@dry_run_option("--noop", help="Dry run: show what would be done, and change nothing.")
 @click.option("--yaml", "as_yaml", is_flag=True, help="Write the answer in YAML.")
 @click.option(
     "--session",

@@ -11,6 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
 from reactor.cli.messages import fail, show_diagnostics, warn
+from reactor.cli.options.dry_run import DryRun
 from reactor.cli.options.formats import Format
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
@@ -33,16 +34,16 @@ from reactor.ensure.entry import Entry, load_entry, unknown
 from reactor.ensure.sessions import Ensured, Prerequisites, UnknownNameError
 from reactor.journal.state_directory import locate
 from reactor.manifest.kind_lookup import INSTALLED, UnusableKind, look_up
-from reactor.manifest.source import Problems
+from reactor.manifest.source import COMMAND_LINE, Problems
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 OPTIONS = (
-    click.Option(["--noop"], is_flag=True, help="Dry run: show what would be done, and change nothing."),
+    DryRun(["--noop"], help="Dry run: show what would be done, and change nothing."),
     click.Option(["--diff"], is_flag=True, help="Show changes as unified diffs."),
     click.Option(
         ["--require"], multiple=True, metavar="REF", shell_complete=complete_session,
@@ -101,6 +102,7 @@ class Call:
     """One call of ``reactor ensure``. ``given`` has the values of all options and arguments."""
 
     def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
+        self._options = options
         self._kind = options.model.kind
         self._line = options.command_line(("reactor", "ensure", self._kind), given)
         self._form: Format = given["form"]
@@ -121,7 +123,8 @@ class Call:
             prerequisites = self._outlook(entry, problems)
         except ManifestError as error:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
-            show_diagnostics(error.diagnostics, as_json=self._form == "json", texts=texts)
+            problems_shown = [self._spoken(each) for each in error.diagnostics]
+            show_diagnostics(problems_shown, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
         for warning in entry.program.warnings:
             warn(warning)
@@ -132,6 +135,12 @@ class Call:
         finally:
             display.flush()
         raise click.exceptions.Exit(code)
+
+    def _spoken(self, problem: Diagnostic) -> Diagnostic:
+        """The problem; the hint for an option has options, not properties."""
+        if not problem.hint or problem.place is None or problem.place.file != COMMAND_LINE:
+            return problem
+        return problem._replace(hint=self._options.spoken(problem.hint))
 
     def _outlook(self, entry: Entry, problems: Problems) -> Prerequisites:
         with reporting_session_errors(self._bad_usage):

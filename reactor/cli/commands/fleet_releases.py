@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactor.cli.options.dry_run import dry_run_option
 from reactor.cli.options.fleet import home_option, host_argument, key_option, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.sizes import max_size_option
@@ -88,9 +89,7 @@ _changed = format_option("what was changed as JSON")
     "--targets", default="", metavar="EXPRESSION", help="Take it only where this is true of the facts."
 )
 @click.option("--note", default="", metavar="TEXT", help="Say what it is: others see it.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show which hosts would take it in which wave, and change nothing."
-)
+@dry_run_option("--dry-run", help="Show which hosts would take it in which wave, and change nothing.")
 @click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
 @max_size_option
 @home_option
@@ -212,7 +211,7 @@ def pin(host: str, release: str, until: float | None, key: str, why: str, home: 
     show_default=True,
     help="Keep this number of releases of each channel.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
+@dry_run_option("--dry-run", help="Show what would be removed, and change nothing.")
 @home_option
 @_changed
 def gc(keep: int, dry_run: bool, home: str, form: Format) -> None:

@@ -21,6 +21,7 @@ _EXTRA = "pip install 'reactor-converge[lsp]'"
 
 
 @click.command(short_help="Help an editor with manifests.")
+@click.option("--stdio", is_flag=True, hidden=True, expose_value=False)  # VS Code and others always add it
 @external_option
 @readonly_inputs_options
 def lsp(external: tuple[str, ...], inputs: Callable[[], Inputs]) -> None:

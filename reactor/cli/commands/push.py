@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reactor.cli.messages import with_hint
+from reactor.cli.options.dry_run import dry_run_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.sizes import max_size_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
@@ -80,7 +81,7 @@ def _which_hosts(command: _Command) -> _Command:
 def _what_to_do(command: _Command) -> _Command:
     """The options that say what happens on each host."""
     for option in (
-        click.option("--noop", is_flag=True, help="Dry run: show what would be done on each host, and change nothing there."),
+        dry_run_option("--noop", help="Dry run: show what would be done on each host, and change nothing there."),
         click.option("--diff", is_flag=True, help="Show changes as unified diffs."),
         click.option("--rollback", is_flag=True, help="Bring back the bundle that each host had before. Takes no DIRECTORY."),
         click.option("--stay", is_flag=True, help="Install reactor as a service on each host, which follows the bundle and repairs drift."),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.messages import fail, reporting_manifest_errors, warn
+from reactor.cli.messages import fail, reporting_manifest_errors, show_diagnostics, warn
 from reactor.cli.options.inputs import MANIFEST, inputs_options, readonly_inputs_options
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from reactor.roles.lock_file import Lock, Locked
 
 _MANIFEST = click.argument("manifest", type=MANIFEST)
+_NOT_FETCHED = frozenset(("R0123", "R0125", "R0126"))
+"""The codes of a valid manifest whose roles are not there, or are not what they must be."""
 
 
 @click.group(cls=SuggestingGroup, short_help="Lock, update and list the roles of a manifest.")
@@ -47,7 +50,7 @@ def lock(manifest: str, inputs: Callable[[], Inputs]) -> None:
 
     What is locked stays as it is; what the manifest no longer names leaves the file.
 
-    Exit codes: 0 done; 1 a role can't be fetched, or the manifest is invalid; 2 bad usage.
+    Exit codes: 0 done; 1 a role can't be fetched; 2 the manifest is invalid, or bad usage.
 
     \b
     Example:
@@ -69,7 +72,7 @@ def lock(manifest: str, inputs: Callable[[], Inputs]) -> None:
 def update(manifest: str, sources: tuple[str, ...], inputs: Callable[[], Inputs]) -> None:
     """Fetch the roles of MANIFEST again, lock what their tags, branches and archives are now, and show what changed.
 
-    Exit codes: 0 done; 1 a role can't be fetched, or the manifest is invalid; 2 bad usage.
+    Exit codes: 0 done; 1 a role can't be fetched; 2 the manifest is invalid, or bad usage.
 
     \b
     Example:
@@ -84,21 +87,19 @@ def update(manifest: str, sources: tuple[str, ...], inputs: Callable[[], Inputs]
 def list_(manifest: str, inputs: Callable[[], Inputs]) -> None:
     """List the roles that MANIFEST uses, with those that they use: name, source, and what is locked.
 
-    Exit codes: 0 done; 1 the manifest is invalid; 2 bad usage.
+    Exit codes: 0 done; 1 a role can't be fetched; 2 the manifest is invalid, or bad usage.
 
     \b
     Example:
       reactor roles list site.yaml
     """
     from reactor.loading import with_roles
-    from reactor.resource.diagnostic import ManifestError
     from reactor.roles.lock_file import read_lock
 
-    with reporting_manifest_errors(as_json=False, exit_code=1):
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
         found, problems = _read(manifest, with_roles(inputs()))
-        if others := [each for each in problems if each.code != "R0124"]:
-            raise ManifestError(others, found.files, found.texts)
         known = read_lock(_lock_path(manifest))
+    _refuse([each for each in problems if each.code != "R0124"], found)
     for role in _roles_in(found):
         click.echo("  ".join((role.ref, *_origin(role, known))))
 
@@ -127,19 +128,17 @@ def _roles_in(manifest: Manifest) -> list[RoleResource]:
 def _lock(manifest: str, inputs: Callable[[], Inputs], renew: tuple[str, ...] | None) -> None:
     """Write the lock file, and show what changed. ``renew`` are the URLs to fetch again; empty for all."""
     from reactor.cli.output_files import replace_output
-    from reactor.resource.diagnostic import ManifestError
     from reactor.resource.plan import ResourceError
     from reactor.roles.finder import LockingFinder
     from reactor.roles.lock_file import read_lock
 
     path = _lock_path(manifest)
-    with reporting_manifest_errors(as_json=False, exit_code=1):
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
         given, known = inputs(), read_lock(path)
         kept = {key: each for key, each in known.items() if renew is None or (renew and key.url not in renew)}
         finder = LockingFinder(given.cache, given.context, kept)
         found, problems = _read(manifest, given, finder)
-        if problems:
-            raise ManifestError(problems, found.files, found.texts)
+    _refuse(problems, found)
     text = finder.text().encode()
     if finder.found != known or (finder.found and not os.path.exists(path)):
         try:
@@ -149,6 +148,14 @@ def _lock(manifest: str, inputs: Callable[[], Inputs], renew: tuple[str, ...] | 
         except OSError as error:
             fail("R0704", f"can't write {path}: {error.strerror}", None, 1)
     _show_changes(known, finder.found)
+
+
+def _refuse(problems: list[Diagnostic], found: Manifest) -> None:
+    """End the command if there are problems: with 1 if roles can't be fetched and all else is valid, otherwise with 2."""
+    if problems:
+        show_diagnostics(problems, as_json=False, texts=found.texts)
+        is_valid = _NOT_FETCHED.issuperset(each.code for each in problems)
+        raise click.exceptions.Exit(1 if is_valid else exitcodes.BAD_USAGE)
 
 
 def _show_changes(before: Lock, after: Lock) -> None:

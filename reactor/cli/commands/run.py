@@ -10,6 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import with_hint
+from reactor.cli.options.dry_run import dry_run_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.inputs import inputs_options, manifests_argument
 from reactor.cli.options.live_page import check_live_page_option, ui_option
@@ -88,7 +89,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--converge-once", is_flag=True, help="Exit once the manifest is applied, instead of repairing drift."
 )
-@click.option("--noop", is_flag=True, help="Dry run: show what would be done, and change nothing.")
+@dry_run_option("--noop", help="Dry run: show what would be done, and change nothing.")
 @click.option("--monitor-only", is_flag=True, help="Run only the health checks, now and at their intervals.")
 @click.option("--diff", is_flag=True, help="Show changes as unified diffs.")
 @format_option("one JSON object per event")

@@ -15,6 +15,7 @@ from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.messages import fail_for, reporting_manifest_errors, with_hint
 from reactor.cli.options import DATA_VARIABLE
+from reactor.cli.options.dry_run import dry_run_option
 from reactor.cli.options.inputs import inputs_options
 from reactor.cli.options.trust import trusting_owners
 
@@ -69,7 +70,7 @@ _name_option = click.option(
 @click.option(
     "--no-start", is_flag=True, help="Install and enable the unit, but do not start it before the next boot."
 )
-@click.option("--dry-run", is_flag=True, help="Print the unit, and install nothing. Needs no root.")
+@dry_run_option("--dry-run", help="Print the unit, and install nothing. Needs no root.")
 def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool, dry_run: bool) -> None:
     """Install MANIFEST (a file, a directory or a URL) as a systemd service, and start it now and at boot.
 

@@ -38,7 +38,8 @@ def validate(
     together.
 
     It needs no root and no network, changes nothing, and reads no state of the host but symlinks that give one file two
-    names. So it can run anywhere: in an editor, before a commit, in CI.
+    names. So it can run anywhere: in an editor, before a commit, in CI. It warns of files beside the manifest that are
+    missing, and of those that other users could change, which 'reactor run' refuses.
 
     Exit codes: 0 all manifests are valid; 2 a manifest is invalid.
 
@@ -70,12 +71,13 @@ def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
     """Load the manifest. Return the number of its resources, or its problems."""
+    from reactor.cli.running.foresight import expected_failures
     from reactor.loading import load
 
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
         return 0, error
-    for warning in program.warnings:
+    for warning in (*program.warnings, *expected_failures(program)):
         warn(warning)
     return len(program.graph.resources), None

@@ -6,6 +6,7 @@ If the command itself has an option with the name of a property, the option of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -32,6 +33,9 @@ _COMMON = {
 }
 _OPPOSITES = {"enable": "disable"}
 """Flag -> the name of its opposite, if that is not ``no-FLAG``."""
+
+_VALUE = r"(\[[^\]]*\]|\"[^\"]*\"|[^\s,`'{]+)"
+"""A value, as hints have it in a manifest."""
 
 _PREFIX = "property_"
 _SECOND = "second_word"
@@ -85,6 +89,24 @@ class KindOptions:
         for key, text in self.model.shell_defaults(name, wanted).items():
             line.assume(key, text)
         return line
+
+    def spoken(self, hint: str) -> str:
+        """The hint, with options for the properties that it writes as in a manifest."""
+        named = {each.name: each for each in self._properties.values() if _fits(each)}
+
+        def option(found: re.Match[str]) -> str:
+            quote, name, value = found.groups()
+            words = " ".join(self._words(named[name], value))
+            return words if value == "..." else f"{quote}{words}{quote}"
+
+        return re.sub(rf"(['`]?)\b({'|'.join(named)}): {_VALUE}\1", option, hint)
+
+    def _words(self, wanted: Property, value: str) -> Iterable[str]:
+        """The options that set a property to a value of a manifest."""
+        if wanted.is_flag and value in ("true", "false"):
+            return [self._flag(wanted, off=value == "false")]
+        values = value[1:-1].split(", ") if value.startswith("[") else [value]
+        return [f"{self._flag(wanted)} {each}" for each in values]
 
     def _translate_ccm(self, given: dict[str, Any]) -> None:
         """Translate the arguments and options of CCM into ours."""

@@ -213,6 +213,7 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
     else:
         hint = (
             scope.absent.get(node.name)
+            or (_ELEMENT if "item" in scope.names and node.name in _ELEMENTS_OF_OTHERS else None)
             or _did_you_mean(node.name, (*scope.names, "let", "nil"))
             or _bare_word(node.name, scope)
         )
@@ -225,6 +226,9 @@ _OF_OTHERS = {
     "hiera": "a value of the data is written Data.port, or lookup('data.port')",
 }
 """The hint for a function of Jinja or Puppet."""
+_ELEMENTS_OF_OTHERS = frozenset(("value", "each", "it", "element", "index", "loop"))
+"""The names of the element of a loop, or of its place, in other programs."""
+_ELEMENT = "the element of the loop is item, and its key or index is key"
 
 
 def _bare_word(name: str, scope: Scope) -> str:

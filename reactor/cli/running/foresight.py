@@ -1,0 +1,70 @@
+"""Why a run of a valid manifest would fail: files that are missing beside it, and files that others could change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from reactor.resource.composite import Composite
+
+if TYPE_CHECKING:
+    from reactor.loading import LoadedManifest
+    from reactor.resource.base import Resource
+
+
+def expected_failures(program: LoadedManifest) -> Iterator[str]:
+    """A sentence for each file that is missing, or that a run would refuse, with its place.
+
+    Only files in the directories of the manifests can be missing: the others are on the host where it will run. What a
+    resource of the manifest may make is not missing.
+    """
+    yield from _distrusted(program.files)
+    directories = tuple({f"{os.path.dirname(os.path.abspath(file))}/" for file in program.files})
+    missing = [
+        (resource, what, path)
+        for resource in program.graph.resources.values()
+        for what, path in _named_by(resource)
+        if path.startswith(directories) and not os.path.exists(path)
+    ]
+    made = _made(program.graph.resources.values()) if missing else _Made(frozenset(), frozenset())
+    for resource, what, path in missing:
+        if path not in made.above and made.provided.isdisjoint((path, *_above(path))):
+            yield f"{resource.declared.place}: {resource.ref}: {what} {path} does not exist"
+
+
+class _Made(NamedTuple):
+    """The paths that resources provide, and all directories above them."""
+
+    provided: frozenset[str]
+    above: frozenset[str]
+
+
+def _made(resources: Iterable[Resource]) -> _Made:
+    provided = frozenset(path for each in resources for path in each.relations().provides)
+    return _Made(provided, frozenset(up for path in provided for up in _above(path)))
+
+
+def _above(path: str) -> Iterator[str]:
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above
+
+
+def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
+    if isinstance(resource, Composite):
+        return [("the manifest", resource.manifest_path)] if resource.is_missing else ()
+    return [("the source", path.rstrip("/")) for path in resource.source_files()]
+
+
+def _distrusted(files: Iterable[str]) -> Iterator[str]:
+    from reactor.trust.inputs import require_input
+    from reactor.trust.rule import DistrustedError
+
+    for file in files:
+        try:
+            with suppress(FileNotFoundError):
+                require_input(file)
+        except DistrustedError as error:
+            yield f"'reactor run' would refuse {file}: {error} ({error.hint})"
