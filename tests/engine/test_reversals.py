@@ -55,6 +55,9 @@ class Notes:
     def can_undo(self, ref):
         return ref in self.recorded
 
+    def reversal_of(self, ref):
+        return self.recorded.get(ref)
+
     async def record_reversal(self, ref, reversal):
         self.recorded[ref] = reversal
 

@@ -1,0 +1,75 @@
+"""What undoes the change of a file with ``meta: {reverse: true}``."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reactor import ResourceError, in_thread
+from reactor.hostfs import FileType, keep_for_undo, open_path
+from reactor.resources.file.property_types import mode_properties
+from reactor.resources.file.state import FileState
+
+if TYPE_CHECKING:
+    from reactor.resources.file.kind import File
+
+_FileT = TypeVar("_FileT", bound="File")
+
+_NOT_KEPT = {
+    "system.posix_acl_access": "ACL",
+    "system.posix_acl_default": "ACL",
+    "security.capability": "capabilities",
+}
+_RELABELLED = ("security.", "trusted.")
+"""Attributes with which the kernel or its security modules mark each new file."""
+
+
+async def reversal_of(file: _FileT, state: FileState) -> _FileT:
+    """The resource that makes of the path what ``state`` says. Raises ResourceError when that is impossible."""
+    make = type(file)
+    if state.type is FileType.ABSENT:
+        return make(name=file.name, ensure="absent")
+    found: dict[str, Any] = {"owner": str(state.uid), "group": str(state.gid)}
+    if state.points_to is not None:
+        return make(name=file.name, ensure="link", target=state.points_to, **found)
+    await _refuse_lost(file, state)
+    found |= mode_properties(state.mode)
+    if state.type is FileType.DIRECTORY:
+        return make(name=file.name, ensure="directory", **{"setgid": False, "sticky": False} | found)
+    if changes_content(file):
+        found["source"] = await keep_for_undo(file.name, file.ref)
+    return make(name=file.name, ensure="present", **found)
+
+
+def changes_content(file: File) -> bool:
+    """Whether the content of the file is managed, or goes with it."""
+    return file.ensure == "absent" or any((file.content is not None, file.source, file.template))
+
+
+async def _refuse_lost(file: File, state: FileState) -> None:
+    """Raise ResourceError if something of what is there could not be brought back."""
+    whole = FileType.DIRECTORY if file.ensure == "directory" else FileType.FILE
+    if state.type is not whole and not (file.ensure == "absent" and state.type is FileType.DIRECTORY):
+        words = f"{file.name} is {state.type.value}, which could not be brought back"
+        raise ResourceError(words, "remove it yourself, or remove reverse")
+    if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
+        words = f"the setuid or sticky bit of {file.name} could not be brought back"
+        raise ResourceError(words, "take it away yourself, or remove reverse")
+    if file.ensure == "absent" and (lost := await in_thread(_extended, file.name)):
+        words = f"the {lost} of {file.name} could not be brought back"
+        raise ResourceError(words, "remove it yourself, or remove reverse")
+
+
+def _extended(path: str) -> str | None:
+    """Which extended attributes would go with the file."""
+    fd = open_path(path)
+    try:
+        names = os.listxattr(f"/proc/self/fd/{fd}")
+    except OSError:  # a file system without any
+        return None
+    finally:
+        os.close(fd)
+    if known := next((_NOT_KEPT[name] for name in names if name in _NOT_KEPT), None):
+        return known
+    return next((f"extended attribute {name}" for name in names if not name.startswith(_RELABELLED)), None)
