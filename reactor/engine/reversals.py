@@ -99,7 +99,9 @@ def _completed(stored: Resource, later: Resource) -> Resource:
     """``stored``, with the properties that only ``later`` has, if both make the same sort of thing."""
     if getattr(stored, "ensure", None) != getattr(later, "ensure", None):
         return stored
-    first, rest = (each.model_dump(exclude_unset=True, exclude_none=True) for each in (stored, later))
+    first, rest = (
+        each.model_dump(exclude_unset=True, exclude_none=True, by_alias=True) for each in (stored, later)
+    )
     return type(stored)(**{**rest, **first})
 
 
