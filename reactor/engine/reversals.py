@@ -9,6 +9,7 @@ import os
 from collections.abc import Container
 from typing import Any
 
+from reactor.engine.events import Cause
 from reactor.engine.run_store import RunStore
 from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
@@ -65,11 +66,17 @@ class Reversals:
         if self._run_store is None:
             hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
             raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
-        if not self._run_store.can_undo(resource.ref):
+        stored = self._run_store.reversal_of(resource.ref)
+        if stored is None and self._is_first_change(self._run_store, resource):
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
-        elif (stored := self._run_store.reversal_of(resource.ref)) and not resource.is_undone_by(stored):
+        elif stored is not None and not resource.is_undone_by(stored):
             whole = _completed(stored, await resource.reversal(state))
-            await self._run_store.record_reversal(resource.ref, whole)
+            if whole != stored:
+                await self._run_store.record_reversal(resource.ref, whole)
+
+    def _is_first_change(self, run_store: RunStore, resource: Resource) -> bool:
+        """Whether nothing was changed so far: it is new, or it was as desired from the start and is edited now."""
+        return not run_store.can_undo(resource.ref) or run_store.cause_of(resource) is Cause.INTENT
 
     async def preflight(self, resource: Resource, state: Any) -> None:
         """For a dry run: raise the errors that `record` would raise for a change of ``resource``, and store nothing."""

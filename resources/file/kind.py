@@ -199,10 +199,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return await reversal_of(self, state)
 
     def is_undone_by(self, recorded: Self) -> bool:
-        """Whether the reversal has the content of the file, or this changes none."""
-        from reactor.resources.file.undoing import changes_content  # noqa: PLC0415 - as above
+        """Whether it has the content, and this puts nothing else in the place of what was there."""
+        from reactor.resources.file.undoing import is_undone_by  # noqa: PLC0415 - as above
 
-        return recorded.ensure != "present" or recorded.source is not None or not changes_content(self)
+        return is_undone_by(self, recorded)
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path, and the SHA-256 of the content or the target of the link."""

@@ -37,12 +37,21 @@ async def reversal_of(file: _FileT, state: FileState) -> _FileT:
     found |= mode_properties(state.mode)
     if state.type is FileType.DIRECTORY:
         return make(name=file.name, ensure="directory", **{"setgid": False, "sticky": False} | found)
-    if changes_content(file):
+    if _changes_content(file):
         found["source"] = await keep_for_undo(file.name, file.ref)
     return make(name=file.name, ensure="present", **found)
 
 
-def changes_content(file: File) -> bool:
+def is_undone_by(file: File, recorded: File) -> bool:
+    """Whether ``recorded``, an earlier reversal, has the content, and no other sort of file takes the place."""
+    if recorded.ensure == "absent":
+        return True
+    if file.ensure not in ("absent", recorded.ensure):
+        return False  # `reversal_of` refuses it
+    return recorded.ensure != "present" or recorded.source is not None or not _changes_content(file)
+
+
+def _changes_content(file: File) -> bool:
     """Whether the content of the file is managed, or goes with it."""
     return file.ensure == "absent" or any((file.content is not None, file.source, file.template))
 

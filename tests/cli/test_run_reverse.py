@@ -140,6 +140,42 @@ def test_content_that_only_an_edit_lets_change_comes_back_too(reactor, tmp_path,
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("theirs\n", 0o600)
 
 
+def test_what_was_as_desired_from_the_start_comes_back_after_an_edit(reactor, tmp_path, site):
+    text, link, later = tmp_path / "text", tmp_path / "link", tmp_path / "later"
+    text.write_text("theirs\n")
+    text.chmod(0o640)
+    link.symlink_to("nowhere")
+    form = "      - {}: {{{}, meta: {{reverse: true}}}}\n"
+    site.write_text(
+        manifest_of(
+            entry(text, "theirs\n"),
+            form.format(link, "ensure: link, target: nowhere"),
+            form.format(later, "ensure: absent"),
+        )
+    )
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of(entry(text, "x"), entry(link, "x"), entry(later, "x")))
+    assert run_once(reactor, site).code == 1, "no file could give way to a link again"
+    assert (text.read_text(), os.readlink(link), later.read_text()) == ("x", "nowhere", "x")
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert (text.read_text(), os.readlink(link), later.exists()) == ("theirs\n", "nowhere", False)
+
+
+def test_an_edit_puts_no_directory_in_the_place_of_a_file_that_is_to_come_back(reactor, tmp_path, site):
+    path = tmp_path / "f"
+    path.write_text("theirs\n")
+    site.write_text(manifest_of(entry(path, "x")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of(entry(path, None, ensure="directory").replace('"content": null, ', "")))
+    done = run_once(reactor, site)
+    assert (done.code, path.read_text()) == (1, "x")
+    assert "could not be brought back" in done.out
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "theirs\n"
+
+
 @pytest.mark.parametrize("is_directory", [False, True])
 def test_a_file_with_attributes_that_would_be_lost_is_not_removed(reactor, tmp_path, site, is_directory):
     path = tmp_path / "f"
