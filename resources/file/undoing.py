@@ -16,13 +16,8 @@ if TYPE_CHECKING:
 
 _FileT = TypeVar("_FileT", bound="File")
 
-_NOT_KEPT = {
-    "system.posix_acl_access": "ACL",
-    "system.posix_acl_default": "ACL",
-    "security.capability": "capabilities",
-}
-_RELABELLED = ("security.", "trusted.")
-"""Attributes with which the kernel or its security modules mark each new file."""
+_ACLS = ("system.posix_acl_access", "system.posix_acl_default")
+_CAPABILITIES = "security.capability"
 
 
 async def reversal_of(file: _FileT, state: FileState) -> _FileT:
@@ -65,13 +60,15 @@ async def _refuse_lost(file: File, state: FileState) -> None:
     if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
         words = f"the setuid or sticky bit of {file.name} could not be brought back"
         raise ResourceError(words, "take it away yourself, or remove reverse")
-    if file.ensure == "absent" and (lost := await in_thread(_extended, file.name)):
+    if lost := await in_thread(_lost_of, file.name, state.type, _changes_content(file)):
         words = f"the {lost} of {file.name} could not be brought back"
         raise ResourceError(words, "remove it yourself, or remove reverse")
 
 
-def _extended(path: str) -> str | None:
-    """Which extended attributes would go with the file."""
+def _lost_of(path: str, is_there: FileType, makes_new: bool) -> str | None:
+    """Which attributes would go: all with the file, as a new version is a new file; and capabilities with the owner."""
+    if is_there is FileType.DIRECTORY and not makes_new:
+        return None
     fd = open_path(path)
     try:
         names = os.listxattr(f"/proc/self/fd/{fd}")
@@ -79,6 +76,10 @@ def _extended(path: str) -> str | None:
         return None
     finally:
         os.close(fd)
-    if known := next((_NOT_KEPT[name] for name in names if name in _NOT_KEPT), None):
-        return known
-    return next((f"extended attribute {name}" for name in names if not name.startswith(_RELABELLED)), None)
+    if _CAPABILITIES in names:
+        return "capabilities"
+    if not makes_new:
+        return None
+    if any(name in names for name in _ACLS):
+        return "ACL"
+    return next((f"extended attribute {name}" for name in names if name.startswith("user.")), None)

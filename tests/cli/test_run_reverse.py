@@ -176,6 +176,23 @@ def test_an_edit_puts_no_directory_in_the_place_of_a_file_that_is_to_come_back(r
     assert path.read_text() == "theirs\n"
 
 
+def test_a_file_with_attributes_that_a_new_version_would_lose_stays(reactor, tmp_path, site):
+    path = tmp_path / "f"
+    path.write_text("theirs\n")
+    path.chmod(0o600)
+    os.setxattr(path, "user.origin", b"x")
+    site.write_text(manifest_of(entry(path, "ours")))
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert f"the extended attribute user.origin of {path} could not be brought back" in done.out
+    site.write_text(manifest_of(entry(path, None).replace('"content": null, ', "")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert (path.read_text(), os.getxattr(path, "user.origin")) == ("theirs\n", b"x")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("is_directory", [False, True])
 def test_a_file_with_attributes_that_would_be_lost_is_not_removed(reactor, tmp_path, site, is_directory):
     path = tmp_path / "f"
