@@ -9,6 +9,7 @@ import os
 from collections.abc import Container
 from typing import Any
 
+from reactor.engine.events import Cause
 from reactor.engine.run_store import RunStore
 from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
@@ -60,13 +61,22 @@ class Reversals:
     async def record(self, resource: Resource, state: Any) -> None:
         """Before ``resource`` is changed for the first time, store a reversal that can restore ``state``.
 
-        Raises ResourceError or OSError when that is impossible.
+        If an edit has made it change more than is stored, that is added. Raises ResourceError or OSError when that is impossible.
         """
         if self._run_store is None:
             hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
             raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
-        if not self._run_store.can_undo(resource.ref):
+        stored = self._run_store.reversal_of(resource.ref)
+        if stored is None and self._is_first_change(self._run_store, resource):
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
+        elif stored is not None and not resource.is_undone_by(stored):
+            whole = _completed(stored, await resource.reversal(state))
+            if whole != stored:
+                await self._run_store.record_reversal(resource.ref, whole)
+
+    def _is_first_change(self, run_store: RunStore, resource: Resource) -> bool:
+        """Whether nothing was changed so far: it is new, or it was as desired from the start and is edited now."""
+        return not run_store.can_undo(resource.ref) or run_store.cause_of(resource) is Cause.INTENT
 
     async def preflight(self, resource: Resource, state: Any) -> None:
         """For a dry run: raise the errors that `record` would raise for a change of ``resource``, and store nothing."""
@@ -90,6 +100,16 @@ class Reversals:
             return False
         self._run_store.undone(ref)
         return True
+
+
+def _completed(stored: Resource, later: Resource) -> Resource:
+    """``stored``, with the properties that only ``later`` has, if both make the same sort of thing."""
+    if getattr(stored, "ensure", None) != getattr(later, "ensure", None):
+        return stored
+    first, rest = (
+        each.model_dump(exclude_unset=True, exclude_none=True, by_alias=True) for each in (stored, later)
+    )
+    return type(stored)(**{**rest, **first})
 
 
 class _Nowhere:

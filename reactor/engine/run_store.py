@@ -46,6 +46,9 @@ class RunStore(Protocol):
     def can_undo(self, ref: str) -> bool:
         """Whether the state before the first change of ``ref`` is stored."""
 
+    def reversal_of(self, ref: str) -> Resource | None:
+        """The stored reversal of ``ref``; None if there is none, or nothing to undo."""
+
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Store ``reversal``, which restores that state.
 

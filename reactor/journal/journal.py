@@ -93,13 +93,20 @@ class Journal:
         """Whether there is an undo record for ``ref``."""
         return ref in self._undo_records
 
+    def reversal_of(self, ref: str) -> Resource | None:
+        """The resource that undoes ``ref``; None if there is none, or nothing to undo."""
+        return self._undo_records.reversal_of(ref)
+
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Record on disk the resource that undoes ``ref``. Raises ResourceError for an error of the disk."""
+        former = self._undo_records.get(ref)
         self._write_buffer.set_original(ref, self._undo_records.add(ref, reversal))
         self._writer.require_durable()
         await self._writer.make_durable()
         if self._writer.refusal:
             self._forget(ref, gone=False)
+            if former is not None:
+                self._write_buffer.set_original(ref, self._undo_records.put(former))
             hint = "it is changed once the journal can be written again"
             raise ResourceError(f"{ref} could not be undone: {self._writer.refusal}", hint)
 

@@ -49,8 +49,20 @@ class UndoRecords:
         else:
             properties = reversal.model_dump_json(exclude_unset=True, by_alias=True)
             row = UndoRecord(ref, self._manifest, reversal.kind, properties)
-        self._rows[ref] = row
+        return self.put(row)
+
+    def put(self, row: UndoRecord) -> UndoRecord:
+        """Record ``row`` in the place of the former one; return it."""
+        self._rows[row.ref] = row
         return row
+
+    def get(self, ref: str) -> UndoRecord | None:
+        """The record of ``ref``."""
+        return self._rows.get(ref)
+
+    def reversal_of(self, ref: str) -> Resource | None:
+        """The resource that undoes ``ref``; None if there is none, or nothing to undo."""
+        return None if (row := self._rows.get(ref)) is None else self._made(row)
 
     def drop(self, ref: str) -> bool:
         """Delete the record of ``ref``. Returns whether there was one."""

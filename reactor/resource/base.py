@@ -64,10 +64,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     may_undo: ClassVar[frozenset[str]] = frozenset()
     """Kinds that a change of this kind may undo as a side effect: a run that ends checks their resources once more."""
     provides_more: ClassVar[bool] = False
-    """Whether it may provide more than `relations` lists, as a package does.
-
-    Then a dry run can't tell what will be missing.
-    """
+    """Whether it may provide more than `relations` lists, as a package does: a dry run can't tell what will be missing."""
     has_moving_watches: ClassVar[bool] = False
     """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
     grouped_as: ClassVar[str] = ""
@@ -271,12 +268,15 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.
 
         For ``meta: {reverse: true}``; a kind without this method can't be undone. The engine calls it once, with what
-        `observe` found before the first change, and stores the result. When this resource has left the manifest, the
-        stored one is checked like any other, possibly by a later process. `keep_for_undo` stores content that is too
-        big for a property. Raises ResourceError when ``state`` can't be restored: then nothing is changed. A dry run
-        calls it to find that error.
+        `observe` found before the first change, and stores the result; see `is_undone_by`. When this has left the
+        manifest, the stored one is checked like any other, possibly by a later process. `keep_for_undo` stores content
+        that is too big for a property. Raises ResourceError when ``state`` can't be restored: then nothing is changed.
         """
         raise NotImplementedError
+
+    def is_undone_by(self, recorded: Self) -> bool:  # noqa: ARG002 - as above
+        """Whether the stored reversal has all that this changes. If not, as after an edit, the rest is added to it."""
+        return True
 
     async def outputs(self) -> Mapping[str, Any] | None:
         """The values that expressions of other resources may use once this one is as desired.

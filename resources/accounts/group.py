@@ -131,6 +131,11 @@ class Group(Resource[GroupLine | None], kind="group"):
         except ValidationError as error:
             raise irreversible(f"the group {self.name}") from error
 
+    def is_undone_by(self, recorded: Self) -> bool:
+        """Whether the reversal has the members, or this changes none."""
+        keeps_members = self.users is None and self.ensure == "present"
+        return keeps_members or recorded.ensure == "absent" or recorded.users is not None
+
     @property
     def _options(self) -> list[str]:
         options = ["--system"] if self.system else []

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field
 
 from reactor import (
     AbsolutePath,
@@ -27,6 +27,7 @@ from reactor import (
     in_thread,
     register_secret,
 )
+from reactor.resources.accounts import undoing
 from reactor.resources.accounts.database import (
     GROUP,
     PASSWD,
@@ -49,7 +50,6 @@ from reactor.resources.accounts.property_types import (
     AccountName,
     AccountNames,
     accounts_named,
-    irreversible,
 )
 from reactor.resources.accounts.skeleton import lacks_home
 
@@ -276,34 +276,11 @@ class User(Resource[UserState], kind="user"):
 
     async def reversal(self, state: UserState) -> Self:
         """The user as it was, or no user. The content of a removed home directory is not restored."""
-        account = state.account
-        if account is None:
-            return type(self)(name=self.name, ensure="absent", manage_home=self.manage_home)
-        found = {
-            "uid": account.uid,
-            "group": account.gid,
-            "home": account.home,
-            "shell": account.shell or None,
-            "comment": account.comment,
-        }
-        if state.shadow is not None:
-            shadow = state.shadow
-            found |= {"password": shadow.password, "expires": shadow.expires}
-            found |= {
-                f"password_{name}": getattr(shadow, name) for name in ("max_age", "min_age", "warn_days")
-            }
-            if self.locked is not None and self.password is None:
-                found["locked"] = shadow.is_locked
-        if state.numbers.get(self.name) == account.gid:
-            del found["group"]  # it is removed and created with the user
-        whole = self.ensure == "absent"
-        kept = {key: value for key, value in found.items() if whole or getattr(self, key) is not None}
-        if whole or self.groups is not None:
-            kept |= {"groups": state.groups, "membership": "inclusive"}
-        try:
-            return type(self)(name=self.name, manage_home=self.manage_home, **kept)
-        except ValidationError as error:
-            raise irreversible(f"the user {self.name}") from error
+        return undoing.reversal_of(self, state)
+
+    def is_undone_by(self, recorded: Self) -> bool:
+        """Whether the reversal has all that this changes, or removes the user."""
+        return undoing.has_all_of(recorded, self)
 
     @property
     def _files(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@
 # class that inherits it.
 
 import os.path
-import stat
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -22,12 +21,11 @@ from reactor import (
     PropertyProblem,
     Relations,
     Resource,
-    ResourceError,
     SandboxAccess,
     in_thread,
     own_renames,
 )
-from reactor.hostfs import FileType, accounts_of, keep_for_undo, names_of
+from reactor.hostfs import FileType, accounts_of, names_of
 from reactor.resources.download.source import Checksum, is_url, unprotected
 from reactor.resources.file.make_reconciler import permissions_of, reconciler_for
 from reactor.resources.file.property_types import (
@@ -196,27 +194,15 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory as it was, with its content if that is managed; or no file."""
-        if state.type is FileType.ABSENT:
-            return type(self)(name=self.name, ensure="absent")
-        if state.points_to is not None:
-            owners = {"owner": str(state.uid), "group": str(state.gid)}
-            return type(self)(name=self.name, ensure="link", target=state.points_to, **owners)
-        whole = FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE
-        if state.type is not whole and not (self.ensure == "absent" and state.type is FileType.DIRECTORY):
-            words = f"{self.name} is {state.type.value}, which could not be brought back"
-            raise ResourceError(words, "remove it yourself, or remove reverse")
-        if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
-            words = f"the setuid or sticky bit of {self.name} could not be brought back"
-            raise ResourceError(words, "take it away yourself, or remove reverse")
-        found: dict[str, Any] = {"owner": str(state.uid), "group": str(state.gid)}
-        found |= mode_properties(state.mode)
-        if state.type is FileType.DIRECTORY:
-            return type(self)(
-                name=self.name, ensure="directory", **{"setgid": False, "sticky": False} | found
-            )
-        if self.ensure == "absent" or any((self.content is not None, self.source, self.template)):
-            found["source"] = await keep_for_undo(self.name, self.ref)
-        return type(self)(name=self.name, ensure="present", **found)
+        from reactor.resources.file.undoing import reversal_of  # noqa: PLC0415 - few files can be undone
+
+        return await reversal_of(self, state)
+
+    def is_undone_by(self, recorded: Self) -> bool:
+        """Whether it has the content, and this puts nothing else in the place of what was there."""
+        from reactor.resources.file.undoing import is_undone_by  # noqa: PLC0415 - as above
+
+        return is_undone_by(self, recorded)
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path, and the SHA-256 of the content or the target of the link."""

@@ -206,10 +206,10 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         """
         target = (self.name,)
         needed = (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
-        purged = self.name if self.purge else None
         if self.ensure == "absent":
-            return Relations(clears=target, depends_on=needed, purges=purged)
-        return Relations(provides=target, depends_on=needed, purges=purged)
+            return Relations(clears=target, depends_on=needed, purges=self.name if self.purge else None)
+        # Also without `purge`, so that `declared` names the directories that others manage in it.
+        return Relations(provides=target, depends_on=needed, purges=self.name)
 
     def source_files(self) -> Collection[str]:
         """The templates."""

@@ -227,7 +227,7 @@ class TargetTree:
             wanted = _attributes(there, desired.uid, desired.gid, desired.directory_mode, _DIRECTORY_MODE)
             if there is None:
                 yield Difference(self.absolute(path), wanted)
-            elif changes := _changes(there, wanted):
+            elif path not in self._spared and (changes := _changes(there, wanted)):
                 yield Difference(self.absolute(path), wanted, None, changes)
 
 

@@ -119,6 +119,95 @@ def test_a_removed_file_comes_back(reactor, tmp_path, site):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("later", ["content: new", "ensure: absent"])
+def test_content_that_only_an_edit_lets_change_comes_back_too(reactor, tmp_path, site, later):
+    path = tmp_path / "f"
+    path.write_text("theirs\n")
+    path.chmod(0o600)
+    only_mode = entry(path, None).replace('"content": null, ', "")
+    site.write_text(manifest_of(only_mode))
+    assert run_once(reactor, site).code == 0
+    entry_later = f"      - {path}: {{{later}, meta: {{reverse: true}}}}\n"
+    if later.startswith("content"):
+        entry_later = entry(path, "new").replace('"0640"', '"0644"')
+    for _ in range(2):
+        site.write_text(manifest_of(entry_later))
+        assert run_once(reactor, site).code == 0
+        if path.exists():
+            path.write_text("drift")
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("theirs\n", 0o600)
+
+
+def test_what_was_as_desired_from_the_start_comes_back_after_an_edit(reactor, tmp_path, site):
+    text, link, later = tmp_path / "text", tmp_path / "link", tmp_path / "later"
+    text.write_text("theirs\n")
+    text.chmod(0o640)
+    link.symlink_to("nowhere")
+    form = "      - {}: {{{}, meta: {{reverse: true}}}}\n"
+    site.write_text(
+        manifest_of(
+            entry(text, "theirs\n"),
+            form.format(link, "ensure: link, target: nowhere"),
+            form.format(later, "ensure: absent"),
+        )
+    )
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of(entry(text, "x"), entry(link, "x"), entry(later, "x")))
+    assert run_once(reactor, site).code == 1, "no file could give way to a link again"
+    assert (text.read_text(), os.readlink(link), later.read_text()) == ("x", "nowhere", "x")
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert (text.read_text(), os.readlink(link), later.exists()) == ("theirs\n", "nowhere", False)
+
+
+def test_an_edit_puts_no_directory_in_the_place_of_a_file_that_is_to_come_back(reactor, tmp_path, site):
+    path = tmp_path / "f"
+    path.write_text("theirs\n")
+    site.write_text(manifest_of(entry(path, "x")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of(entry(path, None, ensure="directory").replace('"content": null, ', "")))
+    done = run_once(reactor, site)
+    assert (done.code, path.read_text()) == (1, "x")
+    assert "could not be brought back" in done.out
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "theirs\n"
+
+
+def test_a_file_with_attributes_that_a_new_version_would_lose_stays(reactor, tmp_path, site):
+    path = tmp_path / "f"
+    path.write_text("theirs\n")
+    path.chmod(0o600)
+    os.setxattr(path, "user.origin", b"x")
+    site.write_text(manifest_of(entry(path, "ours")))
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert f"the extended attribute user.origin of {path} could not be brought back" in done.out
+    site.write_text(manifest_of(entry(path, None).replace('"content": null, ', "")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert (path.read_text(), os.getxattr(path, "user.origin")) == ("theirs\n", b"x")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("is_directory", [False, True])
+def test_a_file_with_attributes_that_would_be_lost_is_not_removed(reactor, tmp_path, site, is_directory):
+    path = tmp_path / "f"
+    if is_directory:
+        path.mkdir()
+    else:
+        path.write_text("theirs\n")
+    os.setxattr(path, "user.origin", b"x")
+    site.write_text(f"resources:\n  - file:\n      - {path}: {{ensure: absent, meta: {{reverse: true}}}}\n")
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert f"the extended attribute user.origin of {path} could not be brought back" in done.out
+    assert os.getxattr(path, "user.origin") == b"x"
+
+
 def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reactor, tmp_path, site):
     path = tmp_path / "link"
     path.symlink_to("/nowhere")

@@ -7,7 +7,10 @@ import trio
 
 from reactor.engine.events import Cause, Checked, Reloaded, Reversed, Reversing, Unblocked
 from reactor.engine.options import RunOptions
+from reactor.engine.reversals import Reversals
 from reactor.resource.relations import Claim
+from reactor.resources.accounts import Group
+from reactor.resources.accounts.database import GroupLine
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import Story, graph_of, running
 
@@ -54,6 +57,9 @@ class Notes:
 
     def can_undo(self, ref):
         return ref in self.recorded
+
+    def reversal_of(self, ref):
+        return self.recorded.get(ref)
 
     async def record_reversal(self, ref, reversal):
         self.recorded[ref] = reversal
@@ -126,6 +132,25 @@ async def test_a_start_undoes_what_left_while_no_one_looked(autojump_clock):
         await story.converged()
     assert undoes.script.applies
     assert notes.forgotten == ["undoable#a"]
+
+
+async def test_what_an_edit_lets_a_resource_change_is_added_to_what_is_recorded():
+    notes = Notes()
+    reversals = Reversals(notes, undoing=True)
+    await reversals.record(Group(name="web", gid=5, meta=REVERSE), GroupLine("web", 4, ("ada",)))
+    for found in ("bob", "eve"):
+        edited = Group(name="web", gid=6, members=[], meta=REVERSE)
+        await reversals.record(edited, GroupLine("web", 5, (found,)))
+        before = {"gid": 4, "members": ["bob"], "membership": "inclusive"}
+        assert notes.recorded == {"group#web": Group(name="web", **before)}
+
+
+async def test_what_was_not_there_needs_no_more_than_to_go():
+    notes = Notes()
+    reversals = Reversals(notes, undoing=True)
+    await reversals.record(Group(name="web", meta=REVERSE), None)
+    await reversals.record(Group(name="web", members=["a"], meta=REVERSE), GroupLine("web", 5))
+    assert notes.recorded == {"group#web": Group(name="web", ensure="absent")}
 
 
 async def test_what_has_another_owner_now_is_let_go(autojump_clock):

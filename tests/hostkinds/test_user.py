@@ -447,6 +447,16 @@ async def test_it_is_undone_by_what_was_there(former, properties):
         await assert_undone(resource, lambda: [lasting(line(file, "alice") or "") for file in files])
 
 
+async def test_what_an_earlier_version_left_alone_has_to_be_recorded_too():
+    account = PasswdLine("alice", 1500, 1500, "A", "/home/alice", "/bin/sh")
+    state = UserState(account, None, ("staff",), {"alice": 1500})
+    recorded = await User(name="alice", shell="/bin/false").reversal(state)
+    assert User(name="alice", shell="/bin/true").is_undone_by(recorded)
+    for edited in ({"groups": []}, {"comment": "B"}, {"ensure": "absent"}):
+        assert not User(name="alice", **edited).is_undone_by(recorded)
+    assert User(name="alice", comment="B").is_undone_by(User(name="alice", ensure="absent"))
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [

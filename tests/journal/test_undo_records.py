@@ -124,6 +124,15 @@ async def test_what_a_full_disk_keeps_from_being_undone_stays_applied(directory)
         assert journal.cause_of(absent("/a")).name == "DRIFT"
 
 
+async def test_what_a_full_disk_keeps_from_being_added_leaves_the_record_as_it_was(directory):
+    with journal_in(directory, []) as journal:
+        await journal.record_reversal("file#/a", absent("/a"))
+        journal._writer.store._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(ResourceError, match="could not be undone"):
+            await journal.record_reversal("file#/a", absent(f"/{'a' * 100_000}"))
+        assert journal.reversals({}) == [absent("/a")]
+
+
 @pytest.mark.parametrize("manifest", ["https://example.net/site.tar.gz", "/etc/site.yaml"])
 async def test_the_same_manifest_is_the_same_from_every_directory(directory, monkeypatch, manifest):
     first = Journal.open(str(directory), manifest, str)
