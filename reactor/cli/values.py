@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from reactor.cli.messages import fail
-from reactor.cli.options.formats import ValueFormat
+from reactor.cli.options.common import ValueFormat
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped
 

@@ -11,7 +11,7 @@ import click
 
 from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import warn
-from reactor.cli.options.dry_run import dry_run_option
+from reactor.cli.options.common import dry_run_option
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.state_dir import state_dir_option
 

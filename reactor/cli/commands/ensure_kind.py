@@ -11,8 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
 from reactor.cli.messages import fail, show_diagnostics, warn
-from reactor.cli.options.dry_run import DryRun
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import DryRun, Format
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
 from reactor.cli.options.state_dir import state_dir_option

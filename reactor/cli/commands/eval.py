@@ -10,7 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors, warn
-from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
+from reactor.cli.options.common import ValueFormat, value_format_option, yaml_option
 from reactor.cli.options.inputs import MANIFEST, readonly_inputs_options
 from reactor.cli.values import show
 from reactor.resource.redaction import redacted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.messages import fail_for
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT, warn_if_unknown
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 from reactor.cli.options.times import moment

@@ -11,7 +11,7 @@ import click
 from reactor.cli.commands.kinds import folded
 from reactor.cli.completion_candidates import complete_code
 from reactor.cli.messages import fail
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 
 if TYPE_CHECKING:
     from reactor.error_codes import Explanation

@@ -6,7 +6,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors, warn
-from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
+from reactor.cli.options.common import ValueFormat, value_format_option, yaml_option
 from reactor.cli.options.inputs import Given, facts_options, host_facts
 from reactor.cli.values import look_up, show
 from reactor.trust.inputs import trust_everybody

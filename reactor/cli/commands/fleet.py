@@ -9,8 +9,8 @@ import click
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_inspection, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_secrets import secret
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
-from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
 from reactor.cli.options.trust import trusting_owners

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from reactor.cli.messages import with_hint
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import home_option
-from reactor.cli.options.formats import Format, format_option
 
 _CONFIG = "/etc/reactor/fleet.yaml"
 _LONGEST = 30 * 86_400.0

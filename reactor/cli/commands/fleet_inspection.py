@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import home_option
-from reactor.cli.options.formats import Format, format_option
 
 
 @click.command(short_help="Say what is wrong with servers, streams and files.")

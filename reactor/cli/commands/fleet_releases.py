@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.options.dry_run import dry_run_option
+from reactor.cli.options.common import Format, dry_run_option, format_option
 from reactor.cli.options.fleet import home_option, host_argument, key_option, why_option
-from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.sizes import max_size_option
 from reactor.cli.options.times import moment_ahead
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners

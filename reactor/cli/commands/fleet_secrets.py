@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import home_option
-from reactor.cli.options.formats import Format, format_option
 
 _changes_option = format_option("what was changed as JSON")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, where_option
-from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.times import moment
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.completion_candidates import complete_kind
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 
 if TYPE_CHECKING:
     from reactor.ensure.description import Description

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reactor.cli.messages import with_hint
-from reactor.cli.options.dry_run import dry_run_option
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, dry_run_option, format_option
 from reactor.cli.options.sizes import max_size_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 

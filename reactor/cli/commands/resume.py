@@ -10,7 +10,7 @@ import click
 
 from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.messages import reporting_refusals, warn
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, state_dir_option
 

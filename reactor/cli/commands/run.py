@@ -10,8 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import with_hint
-from reactor.cli.options.dry_run import dry_run_option
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, dry_run_option, format_option
 from reactor.cli.options.inputs import inputs_options, manifests_argument
 from reactor.cli.options.live_page import check_live_page_option, ui_option
 from reactor.cli.options.metrics import MetricsEndpoint, check_metrics_options, metrics_options

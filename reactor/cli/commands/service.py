@@ -15,7 +15,7 @@ from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.messages import fail_for, reporting_manifest_errors, with_hint
 from reactor.cli.options import DATA_VARIABLE
-from reactor.cli.options.dry_run import dry_run_option
+from reactor.cli.options.common import dry_run_option
 from reactor.cli.options.inputs import inputs_options
 from reactor.cli.options.trust import trusting_owners
 

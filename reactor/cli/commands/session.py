@@ -12,7 +12,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import fail, warn
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 
 _LABELS = {
     "total_resources": "Total Resources",

@@ -13,7 +13,7 @@ import trio
 from reactor.cli import exitcodes
 from reactor.cli.commands.ensure_kind import found_kind
 from reactor.cli.messages import fail, show_diagnostics
-from reactor.cli.options.formats import ValueFormat, value_format_option
+from reactor.cli.options.common import ValueFormat, value_format_option
 from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
 from reactor.cli.values import show as show_values

@@ -12,7 +12,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.messages import fail_for, notice, reporting_refusals, warn
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 

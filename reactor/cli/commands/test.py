@@ -11,7 +11,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.console.jsonlines import line
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reactor.cli.messages import fail_for, reporting_refusals
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 
 

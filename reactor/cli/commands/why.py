@@ -9,7 +9,7 @@ import click
 
 from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.messages import fail, fail_for
-from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT, hint_from
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 from reactor.resource.escaping import escaped

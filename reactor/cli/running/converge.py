@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.companions import RunNotifications

@@ -11,7 +11,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for, notice
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
 from reactor.fleet.link.errors import IdentityError, LinkError, UnreachableError

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import author, within
 from reactor.fleet.bucket_names import COUNTS
 from reactor.fleet.documents import canonical

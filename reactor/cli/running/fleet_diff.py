@@ -15,7 +15,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, reporting_manifest_errors
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import within
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST

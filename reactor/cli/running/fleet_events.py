@@ -9,7 +9,7 @@ from contextlib import aclosing
 import click
 
 from reactor.cli.messages import notice
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, within
 from reactor.console.history_lines import entry_line
 from reactor.console.jsonlines import line

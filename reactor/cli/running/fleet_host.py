@@ -18,7 +18,7 @@ import trio
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice, warn
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.options.metrics import MetricsEndpoint
 from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents

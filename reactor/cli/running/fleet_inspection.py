@@ -12,7 +12,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import within
 from reactor.console.number_format import seconds
 from reactor.errors import ReactorError

@@ -13,7 +13,7 @@ import click
 from reactor.atomic_write import replace_file
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice, reporting_manifest_errors
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet import drive_channels
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError

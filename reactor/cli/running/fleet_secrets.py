@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from reactor.cli.messages import fail_for
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, within
 from reactor.errors import ReactorError
 from reactor.fleet.operator.errors import SecretRefusedError

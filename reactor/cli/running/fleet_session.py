@@ -13,7 +13,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for
-from reactor.cli.options.formats import Format
+from reactor.cli.options.common import Format
 from reactor.errors import ReactorError, first_of
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
