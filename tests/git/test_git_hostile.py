@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from git_worlds import FILES, Origin, Place, git
 
 from reactor.engine.events import Result
 from reactor.resources.git import program
+from reactor.resources.process import identity_of
+from reactor.resources.trusted_directory import scratch_for
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -193,3 +196,10 @@ def test_a_url_that_is_a_command_is_refused(place, url):
 def test_a_ref_that_is_an_option_is_refused(place, ref):
     with pytest.raises(ValueError, match="is not a branch"):
         place.resource(revision=ref)
+
+
+async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
+    nest = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    async with scratch_for(await identity_of("nobody", None)) as scratch:
+        subprocess.run(["python3", "-c", nest], cwd=scratch, user=NOBODY, check=True)
+    assert not os.path.lexists(scratch)
