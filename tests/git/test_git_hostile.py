@@ -203,3 +203,15 @@ async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
     async with scratch_for(await identity_of("nobody", None)) as scratch:
         subprocess.run(["python3", "-c", nest], cwd=scratch, user=NOBODY, check=True)
     assert not os.path.lexists(scratch)
+
+
+@pytest.mark.parametrize("user", [None, "nobody"])
+async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place, user):
+    give(open_place.origin.path, 0 if user is None else NOBODY)
+    hosts = open_place.path.parent / "known_hosts"
+    hosts.touch()
+    os.chown(hosts, NOBODY, NOBODY)
+    if user is None:
+        assert "another user can change" in await open_place.must_fail(known_hosts=str(hosts))
+    else:
+        await open_place.must_change(known_hosts=str(hosts), user=user)
