@@ -211,9 +211,9 @@ async def test_no_thread_stays_with_a_mail_server_that_answers_without_end(endle
 
 
 async def test_an_answer_of_a_mail_server_is_not_read_for_ever():
-    with raw_server(lambda peer, _ended: lines_without_end(peer)) as port:
-        with pytest.raises(SendError, match="answers more than 65536 bytes"):
-            await send(Channel(mail=mail_to(port, tls="none"), timeout="60s"), MESSAGE)
+    too_long = pytest.raises(SendError, match="answers more than 65536 bytes")
+    with raw_server(lambda peer, _ended: lines_without_end(peer)) as port, too_long:
+        await send(Channel(mail=mail_to(port, tls="none"), timeout="60s"), MESSAGE)
 
 
 class Box:
