@@ -10,6 +10,7 @@ from reactor.hostfs import ErrorContext, Stamp
 from reactor.resources.git.program import unquoted
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Found, GitState, Tip
+from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
 from reactor.resources.trusted_sources import refuse_foreign_file
 
@@ -101,6 +102,8 @@ def _with_directories(files: Collection[str] | map[str]) -> set[str]:
 async def _status(desired: Desired, tip: Tip | None) -> GitState:
     """The status of the work tree, the commit and the submodules, by git. Raises ResourceError."""
     git, path = desired.git, desired.path
+    if desired.submodules:
+        await refuse_foreign_modules(git, path)
     untracked = "normal" if desired.ensure == "absent" else "no"
     modules = "none" if desired.submodules else "all"
     shown = (f"--untracked-files={untracked}", f"--ignore-submodules={modules}")

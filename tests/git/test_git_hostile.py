@@ -215,3 +215,42 @@ async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place
         assert "another user can change" in await open_place.must_fail(known_hosts=str(hosts))
     else:
         await open_place.must_change(known_hosts=str(hosts), user=user)
+
+
+@pytest.mark.parametrize("what", ["sub", "sub/.git", "new"])
+@pytest.mark.parametrize(
+    "properties", [{"submodules": True}, {"submodules": True, "force": True}, {"force": True}]
+)
+async def test_root_runs_nothing_of_a_user_to_whom_a_submodule_belongs(open_place, properties, what):
+    """git asks each submodule by a process that takes the settings in its directory, whoever owns that."""
+    top = open_place.path.parent
+    give(open_place.origin.path, 0)
+    (top / "other").mkdir()
+    other = Origin(top / "other")
+    git(open_place.origin.work, "submodule", "--quiet", "add", other.path, "sub")
+    open_place.origin.commit({})
+    await open_place.converge()
+    git(open_place.path, "submodule", "--quiet", "update", "--init")
+    mark, sub = top / "mark", open_place.path / what.removesuffix("/.git")
+    if what == "new":
+        sub.mkdir()
+    else:
+        (sub / ".git").unlink()
+    git(sub, "init", "--quiet")
+    git(sub, "config", "filter.evil.clean", f"id -u >>{mark}; cat")
+    git(sub, "fetch", "--quiet", other.path, "main")
+    git(sub, "reset", "--quiet", "--hard", "FETCH_HEAD")
+    (sub / ".git/info").mkdir(exist_ok=True)
+    (sub / ".git/info/attributes").write_text("* filter=evil\n")
+    (sub / "README").write_text("HELLO\n")
+    give(open_place.path / what)
+    mark.touch()
+    mark.chmod(0o666)
+    if what == "new":
+        git(open_place.origin.work, "submodule", "--quiet", "add", other.path, "new")
+    open_place.origin.commit({"README": "another\n"})
+    for noop in (True, False):
+        result, said = await open_place.converge(noop=noop, **properties)
+        assert mark.read_text() == "", said
+    if "submodules" in properties:
+        assert (result, "belongs to nobody" in said) == (Result.FAILED, True), said
