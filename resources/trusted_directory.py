@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
+
+import trio
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import (
@@ -21,6 +23,7 @@ from reactor.hostfs import (
     others_may_write,
     refuse_read_only,
     refuse_unchangeable,
+    remove_path,
 )
 from reactor.resources.process import Identity
 
@@ -137,3 +140,23 @@ def make_directory_for(path: str, identity: Identity | None, mode: int) -> None:
                 os.fchown(fd, identity.uid, identity.gid)
         finally:
             os.close(fd)
+
+
+@asynccontextmanager
+async def scratch_for(identity: Identity | None) -> AsyncIterator[str]:
+    """Yield an empty directory for a program of ``identity``, and remove it after the block. Raises ResourceError.
+
+    That user can change it until it is gone: the cleanup of `tempfile` would follow what they put in place of a
+    directory (CVE-2023-6597), and give up where they nest many.
+    """
+    import tempfile  # noqa: PLC0415 - imports compressors, and few runs need it
+
+    with ErrorContext("make a temporary directory"):
+        path = tempfile.mkdtemp(prefix="reactor-")
+    try:
+        if identity is not None:
+            os.chown(path, identity.uid, identity.gid)
+        yield path
+    finally:
+        with trio.CancelScope(shield=True):
+            await remove_path(path, recursive=True)

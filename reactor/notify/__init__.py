@@ -7,6 +7,7 @@ could not be sent is kept, also over a restart: in the state directory. Repairs 
 - ``alert_file``: keeps the alerts in the state directory;
 - ``message``: a group of alerts as text, as JSON and as the body that a template gives;
 - ``webhook``, ``mail``, ``command``: send one message;
+- ``smtp_session``: bounds what a mail server answers, and ends its connection;
 - ``sender``: sends a message through the channel that is declared;
 - ``run_notifications``: the sink of events, and the task beside the engine.
 """

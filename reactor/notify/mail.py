@@ -15,6 +15,7 @@ import trio
 from reactor.manifest.notify_channels import Mail
 from reactor.notify.message import Message
 from reactor.notify.sender import SendError
+from reactor.notify.smtp_session import OpenConnections, PlainSession, TlsSession
 from reactor.resource.threads import in_thread
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
@@ -22,7 +23,7 @@ _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 async def send_mail(mail: Mail, message: Message, seconds: float) -> None:
     """Send ``message``. Raises SendError. When it is cancelled, its thread ends at once: the connection is closed."""
-    connections: list[socket.socket] = []
+    connections = OpenConnections()
     try:
         await in_thread(_deliver, mail, letter(mail, message), seconds, connections, abandon_on_cancel=True)
     except smtplib.SMTPResponseException as error:
@@ -35,9 +36,7 @@ async def send_mail(mail: Mail, message: Message, seconds: float) -> None:
     except (OSError, smtplib.SMTPException, ValueError) as error:
         raise SendError(f"the mail server can't be reached: {_reason(error)}") from error
     except trio.Cancelled:
-        for each in connections:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        connections.end()
         raise
 
 
@@ -54,15 +53,11 @@ def letter(mail: Mail, message: Message) -> EmailMessage:
     return found
 
 
-def _deliver(mail: Mail, content: EmailMessage, timeout: float, connections: list[socket.socket]) -> None:
+def _deliver(mail: Mail, content: EmailMessage, timeout: float, connections: OpenConnections) -> None:
     context = ssl.create_default_context(cafile=mail.ca_file)
-    port = mail.port or _PORTS[mail.tls]
-    with closing(_connected(mail, port, timeout, context)) as server:
-        if server.sock is not None:
-            connections.append(server.sock)
+    with closing(connections), closing(_connected(mail, timeout, context, connections)) as server:
         if mail.tls == "starttls":
             server.starttls(context=context)
-            connections += [server.sock] if server.sock is not None else []
         if mail.user is not None and mail.password is not None:
             _log_in(server, mail.user, mail.password)
         server.send_message(content, mail.sender, list(mail.to))
@@ -80,10 +75,13 @@ def _log_in(server: smtplib.SMTP, user: str, password: str) -> None:
         server.login(user, password)
 
 
-def _connected(mail: Mail, port: int, timeout: float, context: ssl.SSLContext) -> smtplib.SMTP:
+def _connected(
+    mail: Mail, timeout: float, context: ssl.SSLContext, connections: OpenConnections
+) -> smtplib.SMTP:
+    port = mail.port or _PORTS[mail.tls]
     if mail.tls == "implicit":
-        return smtplib.SMTP_SSL(mail.server, port, timeout=timeout, context=context)
-    return smtplib.SMTP(mail.server, port, timeout=timeout)
+        return TlsSession(connections, mail.server, port, timeout, context)
+    return PlainSession(connections, mail.server, port, timeout=timeout)
 
 
 def _reason(error: Exception) -> str:

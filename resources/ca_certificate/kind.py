@@ -36,6 +36,7 @@ from reactor.hostfs import (
 )
 from reactor.resources.ca_certificate.store import Store, certificates_in, read_file, store_of_host
 from reactor.resources.textfile import refuse_replacement
+from reactor.resources.trusted_sources import refuse_foreign_file
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _WANTED = Attributes(0, 0, 0o644)
@@ -184,6 +185,7 @@ class CaCertificate(Resource[StoreState], kind="ca_certificate"):
         """The certificate in PEM. Raises ResourceError when the source does not have it."""
         if self.source is None:
             return (self.content or "").encode()
+        refuse_foreign_file(self.source, "which authority the host trusts")
         with ErrorContext(f"read {self.source}"):
             text = read_file(self.source)
         if text is None:

@@ -26,6 +26,7 @@ from reactor.hostfs import (
 from reactor.resources.git.observer import DEPLOYED
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
+from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import MOVING
 from reactor.resources.process import output_tail
 from reactor.resources.trusted_directory import make_directory_for
@@ -193,6 +194,7 @@ class Checkout:
     async def _update_modules(self, path: str) -> None:
         depth = () if self.desired.depth is None else (f"--depth={self.desired.depth}",)
         force = ("--force",) if self.desired.force else ()
+        await refuse_foreign_modules(self.desired.git, path)
         await self._git(path, "submodule", *_QUIET, "sync", "--recursive")
         await self._git(path, "submodule", *_QUIET, "update", "--init", "--recursive", *force, *depth)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -34,6 +33,7 @@ from reactor.resources.git.planner import plan_checkout
 from reactor.resources.git.program import Access, Program, base_of, unquoted
 from reactor.resources.git.property_types import Depth, GitUrl, Ref, is_commit, is_local, is_short_commit
 from reactor.resources.git.state import Desired, Found, GitState
+from reactor.resources.trusted_directory import scratch_for
 
 _WATCHED = ("HEAD", "index", "config", "packed-refs")
 
@@ -168,9 +168,7 @@ class Git(Resource[GitState], kind="git"):
         """The names of the files in the commit ``source``, fetched into a directory that is removed at once."""
         git = self._desired.git
         identity = await git.identity()
-        with tempfile.TemporaryDirectory(prefix="reactor-") as scratch:
-            if identity is not None:
-                os.chown(scratch, identity.uid, identity.gid)
+        async with scratch_for(identity) as scratch:
             await git.must(scratch, "init", "--quiet", "--bare", "--template=")
             await git.must(scratch, "fetch", "--quiet", "--depth=1", "--", self._desired.url, source)
             return await git.lines(scratch, "ls-tree", "-r", "--name-only", "FETCH_HEAD")

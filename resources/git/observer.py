@@ -10,7 +10,9 @@ from reactor.hostfs import ErrorContext, Stamp
 from reactor.resources.git.program import unquoted
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Found, GitState, Tip
+from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
+from reactor.resources.trusted_sources import refuse_foreign_file
 
 DEPLOYED = "refs/reactor/deployed"
 """Below it is the commit that we checked out last: it came from the server, whatever the server has now."""
@@ -43,9 +45,13 @@ class Observer:
         desired = self.desired
         await fragile_mounts().ask(desired.path)
         identity = await desired.git.identity()
+        uid = os.geteuid() if identity is None else identity.uid
+        known_hosts = desired.git.access.known_hosts
+        if known_hosts is not None and uid in (0, os.geteuid()):
+            refuse_foreign_file(known_hosts, "which servers git trusts", "add user")
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
-            looked = look(desired.path, os.geteuid() if identity is None else identity.uid, branch)
+            looked = look(desired.path, uid, branch)
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None
         if not is_here:
@@ -96,6 +102,8 @@ def _with_directories(files: Collection[str] | map[str]) -> set[str]:
 async def _status(desired: Desired, tip: Tip | None) -> GitState:
     """The status of the work tree, the commit and the submodules, by git. Raises ResourceError."""
     git, path = desired.git, desired.path
+    if desired.submodules:
+        await refuse_foreign_modules(git, path)
     untracked = "normal" if desired.ensure == "absent" else "no"
     modules = "none" if desired.submodules else "all"
     shown = (f"--untracked-files={untracked}", f"--ignore-submodules={modules}")

@@ -6,13 +6,11 @@ A file of requirements can name any index, and the setup of a package runs as th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
-from reactor import DistrustedError, ResourceError, open_input, require_input_directory
-from reactor.hostfs import ErrorContext, scan_directory
+from reactor.resources.trusted_sources import refuse_foreign_directory, refuse_foreign_file
 
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_WHAT = "what pip would install with our rights"
+_OTHERWISE = "add user"
 
 
 def refuse_foreign_sources(uid: int, requirements: str | None, find_links: str | None) -> None:
@@ -23,22 +21,6 @@ def refuse_foreign_sources(uid: int, requirements: str | None, find_links: str |
     if uid not in (0, os.geteuid()):
         return
     if requirements is not None:
-        with _refusing(requirements):
-            os.close(open_input(requirements, _READ))
+        refuse_foreign_file(requirements, _WHAT, _OTHERWISE)
     if find_links is not None:
-        with _refusing(find_links):
-            require_input_directory(find_links)
-            with scan_directory(os.path.realpath(find_links)) as entries:
-                for entry in entries:
-                    with suppress(FileNotFoundError):
-                        os.close(open_input(f"{find_links}/{entry.name}", _READ))
-
-
-@contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    with ErrorContext(f"look at {path}"), suppress(FileNotFoundError, NotADirectoryError):
-        try:
-            yield
-        except DistrustedError as error:
-            words = f"another user can change what pip would install with our rights: {error}"
-            raise ResourceError(words, f"{error.hint or 'give it to root'}; or add user") from error
+        refuse_foreign_directory(find_links, _WHAT, _OTHERWISE)

@@ -53,6 +53,7 @@ from reactor.resources.service.kind import ALLOWED, name_problem
 from reactor.resources.service.state import UnitState
 from reactor.resources.service.systemd import Job
 from reactor.resources.shared_lines import Found
+from reactor.resources.trusted_sources import refuse_foreign_file
 
 _DIRECTORY = "/etc/containers/systemd"
 _OF_DIRECTORY = Attributes(0, 0, 0o755)
@@ -243,6 +244,8 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
         for path in (*bind_sources(self.volumes), *self.environment_files):
             if not os.path.exists(path):
                 raise ResourceError(f"there is no {path}", f"declare file#{path}", missing=path)
+        for path in self.environment_files:  # podman reads it as root, also what a symlink leads to
+            refuse_foreign_file(path, "which file podman reads as root")
 
     async def _store(self) -> None:
         """Write the file. Until the unit is started with it, the record has no digest: a crash in between is noticed."""

@@ -33,9 +33,11 @@ from reactor.resources import textfile
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, provider_of
 from reactor.resources.repository.formats import FORMATS, Description, Format
+from reactor.resources.trusted_sources import refuse_foreign_directory, refuse_foreign_file
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CREDENTIALS = re.compile(r"//[^/@]*@")
+_LOCAL = re.compile(r"(?:file|copy):(?://(?:localhost)?(?=/))?(?P<path>/.*)")
 _KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
@@ -135,7 +137,9 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
             yield Claim("signature of the repository", f"{url} {suite}", {"key": key})
 
     async def observe(self) -> RepositoryState:
-        """The content of its files. Raises ResourceError when they can't be read."""
+        """The content of its files. Raises ResourceError when they can't be read, or others decide what root installs."""
+        if self.ensure == "present":
+            await self._refuse_foreign()
         file, key_file = self._files
         text = textfile.read(file)
         key = textfile.read(key_file) if self._has_own_key(text) else None
@@ -262,6 +266,16 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
                 await self._provider.fetch_from(staged)
         finally:
             _unlink(new_key)
+
+    async def _refuse_foreign(self) -> None:
+        """Raise ResourceError if another user can change the key, or a repository on this host that needs no signature."""
+        what = "which packages root installs"
+        if self.key is not None and not self._has_key_text:
+            await fragile_mounts().ask(self.key)
+            refuse_foreign_file(self.key, what)
+        if self.trusted and (local := _LOCAL.fullmatch(self.url or "")):
+            await fragile_mounts().ask(local["path"])
+            refuse_foreign_directory(local["path"], what)
 
     async def _refuse_missing_key(self) -> None:
         """Raise ResourceError for a missing key.

@@ -22,6 +22,9 @@ from reactor.hostfs import (
 )
 from reactor.hostfs.content import Inline
 from reactor.resource.plan import ResourceError
+from reactor.resources.quadlet import Quadlet
+from reactor.resources.quadlet.kind import QuadletState
+from reactor.resources.service.state import UnitState
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -261,3 +264,10 @@ def test_a_health_check_reports_nothing_of_what_a_strangers_symlink_leads_to(
     done = reactor("run", "--converge-once", path)
     assert "0600" not in done.out + done.err
     assert "refusing to follow it" in done.out + done.err
+
+
+async def test_podman_is_given_no_file_of_variables_that_a_stranger_can_make_lead_elsewhere(home):
+    (home / "app.env").symlink_to("../root/app.conf")
+    web = Quadlet(name="web", image="example.com/web:1", environment_files=[str(home / "app.env")])
+    with pytest.raises(ResourceError, match="another user can change which file podman reads as root"):
+        await web.preflight(QuadletState(None, UnitState("not-found", "inactive", "dead")))

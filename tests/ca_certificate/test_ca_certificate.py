@@ -194,3 +194,17 @@ async def test_the_ca_certificate_kind_keeps_the_contract(promise, authorities):
     await promise(
         Case(make, lambda: (ANCHOR.exists(), trusts(authorities[0])), lambda: ANCHOR.write_text("x"))
     )
+
+
+@pytest.mark.parametrize("of", ["the file", "its directory", "a symlink"])
+async def test_no_other_user_decides_which_authority_the_host_trusts(converge, authorities, tmp_path, of):
+    source = tmp_path / "ca/ca.pem"
+    source.parent.mkdir()
+    source.write_text(authorities[0])
+    (tmp_path / "link").symlink_to(source)
+    path = {"the file": source, "its directory": source.parent, "a symlink": tmp_path / "link"}[of]
+    os.chown(path, 65534, 65534, follow_symlinks=False)
+    for noop in (True, False):
+        result, words = await converge(noop=noop, source=str(tmp_path / "link"))
+        assert (result, "another user can change" in words) == (Result.FAILED, True), words
+    assert not ANCHOR.exists()

@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from git_worlds import FILES, Origin, Place, git
 
 from reactor.engine.events import Result
 from reactor.resources.git import program
+from reactor.resources.process import identity_of
+from reactor.resources.trusted_directory import scratch_for
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -193,3 +196,61 @@ def test_a_url_that_is_a_command_is_refused(place, url):
 def test_a_ref_that_is_an_option_is_refused(place, ref):
     with pytest.raises(ValueError, match="is not a branch"):
         place.resource(revision=ref)
+
+
+async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
+    nest = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    async with scratch_for(await identity_of("nobody", None)) as scratch:
+        subprocess.run(["python3", "-c", nest], cwd=scratch, user=NOBODY, check=True)
+    assert not os.path.lexists(scratch)
+
+
+@pytest.mark.parametrize("user", [None, "nobody"])
+async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place, user):
+    give(open_place.origin.path, 0 if user is None else NOBODY)
+    hosts = open_place.path.parent / "known_hosts"
+    hosts.touch()
+    os.chown(hosts, NOBODY, NOBODY)
+    if user is None:
+        assert "another user can change" in await open_place.must_fail(known_hosts=str(hosts))
+    else:
+        await open_place.must_change(known_hosts=str(hosts), user=user)
+
+
+@pytest.mark.parametrize("what", ["sub", "sub/.git", "new"])
+@pytest.mark.parametrize(
+    "properties", [{"submodules": True}, {"submodules": True, "force": True}, {"force": True}]
+)
+async def test_root_runs_nothing_of_a_user_to_whom_a_submodule_belongs(open_place, properties, what):
+    """git asks each submodule by a process that takes the settings in its directory, whoever owns that."""
+    top = open_place.path.parent
+    give(open_place.origin.path, 0)
+    (top / "other").mkdir()
+    other = Origin(top / "other")
+    git(open_place.origin.work, "submodule", "--quiet", "add", other.path, "sub")
+    open_place.origin.commit({})
+    await open_place.converge()
+    git(open_place.path, "submodule", "--quiet", "update", "--init")
+    mark, sub = top / "mark", open_place.path / what.removesuffix("/.git")
+    if what == "new":
+        sub.mkdir()
+    else:
+        (sub / ".git").unlink()
+    git(sub, "init", "--quiet")
+    git(sub, "config", "filter.evil.clean", f"id -u >>{mark}; cat")
+    git(sub, "fetch", "--quiet", other.path, "main")
+    git(sub, "reset", "--quiet", "--hard", "FETCH_HEAD")
+    (sub / ".git/info").mkdir(exist_ok=True)
+    (sub / ".git/info/attributes").write_text("* filter=evil\n")
+    (sub / "README").write_text("HELLO\n")
+    give(open_place.path / what)
+    mark.touch()
+    mark.chmod(0o666)
+    if what == "new":
+        git(open_place.origin.work, "submodule", "--quiet", "add", other.path, "new")
+    open_place.origin.commit({"README": "another\n"})
+    for noop in (True, False):
+        result, said = await open_place.converge(noop=noop, **properties)
+        assert mark.read_text() == "", said
+    if "submodules" in properties:
+        assert (result, "belongs to nobody" in said) == (Result.FAILED, True), said

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -179,6 +180,40 @@ async def test_a_hostile_server_keeps_no_message_longer_than_the_timeout(talk, k
             pass
         else:
             assert (talk, kind) == (endless_body, "webhook"), "the status was read, and the rest is not"
+
+
+def lines_without_end(peer):
+    while True:
+        peer.sendall(b"220-" + b"x" * 500 + b"\r\n")
+
+
+def drip_without_end(peer):
+    while True:
+        peer.sendall(b"H")
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("tls", ["none", "implicit"])
+@pytest.mark.parametrize("endless", [lines_without_end, drip_without_end])
+async def test_no_thread_stays_with_a_mail_server_that_answers_without_end(endless, tls):
+    left = threading.Event()
+
+    def talk(peer, _ended):
+        try:
+            endless(peer)
+        except OSError:
+            left.set()
+
+    with raw_server(talk) as port:
+        with pytest.raises(SendError):
+            await send(Channel(mail=mail_to(port, tls=tls), timeout="400ms"), MESSAGE)
+        assert await trio.to_thread.run_sync(left.wait, GUARD)
+
+
+async def test_an_answer_of_a_mail_server_is_not_read_for_ever():
+    too_long = pytest.raises(SendError, match="answers more than 65536 bytes")
+    with raw_server(lambda peer, _ended: lines_without_end(peer)) as port, too_long:
+        await send(Channel(mail=mail_to(port, tls="none"), timeout="60s"), MESSAGE)
 
 
 class Box:

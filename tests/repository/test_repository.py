@@ -275,3 +275,24 @@ async def test_a_mode_that_another_process_changes_is_changed_back(apt):
         await story.converged()
         file.chmod(0o600)
         await story.until(lambda: file.stat().st_mode & 0o7777 == 0o644)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("of", ["the key", "the directory of the key", "the repository", "a file in it"])
+async def test_no_other_user_decides_which_packages_root_takes(apt, signer, tmp_path, of):
+    signer.sign(apt.repository)
+    key = tmp_path / "keys/app.asc"
+    key.parent.mkdir()
+    key.write_text(signer.key)
+    given = {"the key": key, "the directory of the key": key.parent, "the repository": apt.repository}
+    path = given.get(of, apt.repository / "Packages")
+    os.chown(path, 65534, 65534)
+    how = {"key": str(key)} if path in (key, key.parent) else {"trusted": True}
+    for noop in (True, False):
+        _, story = await converge_once(of_apt(apt, **how), options=RunOptions(noop=noop))
+        assert story.result("repository#tiny") is Result.FAILED
+        assert "another user can change" in story.checks("repository#tiny")[-1].error
+    assert not list((apt.root / "etc/apt/sources.list.d").iterdir())
+    os.chown(path, 0, 0)
+    _, story = await converge_once(of_apt(apt, **how))
+    assert story.result("repository#tiny") is Result.CHANGED

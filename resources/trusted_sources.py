@@ -1,0 +1,42 @@
+"""Refuses files and directories of other users that decide what root installs, or whom it trusts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from reactor import DistrustedError, ResourceError, open_input, require_input_directory
+from reactor.hostfs import ErrorContext, scan_directory
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def refuse_foreign_file(path: str, what: str, otherwise: str = "") -> None:
+    """Raise ResourceError if another user can change the file at ``path``, and so ``what``. A missing file is no source.
+
+    ``otherwise`` is what else helps than to give it to root.
+    """
+    with _refusing(path, what, otherwise):
+        os.close(open_input(path, _READ))
+
+
+def refuse_foreign_directory(path: str, what: str, otherwise: str = "") -> None:
+    """As `refuse_foreign_file`, for a directory and what is directly in it."""
+    with _refusing(path, what, otherwise):
+        require_input_directory(path)
+        with scan_directory(os.path.realpath(path)) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    os.close(open_input(f"{path}/{entry.name}", _READ))
+
+
+@contextmanager
+def _refusing(path: str, what: str, otherwise: str) -> Iterator[None]:
+    with ErrorContext(f"look at {path}"), suppress(FileNotFoundError, NotADirectoryError):
+        try:
+            yield
+        except DistrustedError as error:
+            hint = error.hint or "give it to root"
+            words = f"another user can change {what}: {error}"
+            raise ResourceError(words, f"{hint}; or {otherwise}" if otherwise else hint) from error
