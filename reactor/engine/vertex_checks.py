@@ -117,6 +117,7 @@ class VertexChecks:
             result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
+            resource = self._as_checked(vertex, resource)
         if noop:
             result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
@@ -132,6 +133,11 @@ class VertexChecks:
         return self.completion.complete(
             vertex, resource, result, causes=causes, reported=reported, started=started, run_store=run_store
         )
+
+    def _as_checked(self, vertex: int, resource: Resource) -> Resource:
+        """``resource`` with the values that its check has evaluated; as it was if it was reloaded meanwhile."""
+        now, deferred = self._vertex_table.resources[vertex], resource.declared.deferred
+        return now if deferred is not None and now.declared.deferred is deferred else resource
 
     def _noop_result(self, vertex: int, bits: int, result: CheckResult, monitor_only: bool) -> CheckResult:
         """The result of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,8 +73,10 @@ def _lost_of(path: str, is_there: FileType, makes_new: bool) -> str | None:
     fd = open_path(path)
     try:
         names = os.listxattr(f"/proc/self/fd/{fd}")
-    except OSError:  # a file system without any
-        return None
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return None
+        raise
     finally:
         os.close(fd)
     if _CAPABILITIES in names:
