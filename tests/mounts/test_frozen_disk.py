@@ -207,4 +207,4 @@ async def test_what_a_change_that_was_given_up_replaces_at_last_is_kept(frozen, 
     await until(lambda: box.kept)
     assert path.read_text() == "new"
     assert box.kept == [b"old"]
-    assert not held_open(frozen.point)
+    await until(lambda: not held_open(frozen.point))

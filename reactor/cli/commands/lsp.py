@@ -21,7 +21,12 @@ _EXTRA = "pip install 'reactor-converge[lsp]'"
 
 
 @click.command(short_help="Help an editor with manifests.")
-@click.option("--stdio", is_flag=True, hidden=True, expose_value=False)  # VS Code and others always add it
+@click.option(
+    "--stdio",
+    is_flag=True,
+    expose_value=False,
+    help="Changes nothing: VS Code and other editors always add it.",
+)
 @external_option
 @readonly_inputs_options
 def lsp(external: tuple[str, ...], inputs: Callable[[], Inputs]) -> None:
