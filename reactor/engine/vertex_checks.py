@@ -34,6 +34,7 @@ from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 
 _REFRESH = Cause.REFRESH.value
+_INITIAL = Cause.INITIAL.value
 _HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see its class
 _KNOWN = (Outcome.OK, Outcome.CHANGED, Outcome.WOULD_CHANGE)
@@ -117,7 +118,7 @@ class VertexChecks:
             result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
-            resource = self._as_checked(vertex, resource)
+            resource = self._as_checked(vertex, resource) if bits & _INITIAL else resource
         if noop:
             result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
@@ -135,7 +136,7 @@ class VertexChecks:
         )
 
     def _as_checked(self, vertex: int, resource: Resource) -> Resource:
-        """``resource`` with the values that its check has evaluated; as it was if it was reloaded meanwhile."""
+        """``resource`` with the values of its first check, to compare with the last run. Later, a new value is drift."""
         now, deferred = self._vertex_table.resources[vertex], resource.declared.deferred
         return now if deferred is not None and now.declared.deferred is deferred else resource
 
