@@ -137,8 +137,7 @@ class Dispatcher:
         if self.busy_since is None:
             self.busy_since = now
         self.scheduler.mark(vertex, cause, now, delay)
-        if self._timers or not self.pool.on_its_way:
-            self.wake()
+        self.wake()
 
     def mark_each(self, vertices: Iterable[int], cause: Cause) -> None:
         """As `mark` of each of ``vertices``, which differ; faster for many."""

@@ -107,8 +107,7 @@ class Inline:
 
     def write_now(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        text = self._text
-        _write(fd, text if isinstance(text, bytes) else text.encode())
+        _write(fd, self._data)
 
     async def prepare(self) -> None:
         """Do nothing: the string is in memory."""

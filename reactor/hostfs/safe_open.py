@@ -68,8 +68,7 @@ class Parent:
         """Open the directory, unless it is open. Returns the handle and the name."""
         if self._directory == -1:
             try:
-                directory = _open_straight(self._parent, _DIRECTORY)
-                self._directory = open_directory(self._parent) if directory is None else directory
+                self._directory = open_directory(self._parent)
             except (FileNotFoundError, NotADirectoryError) as error:
                 hint = f"declare file#{self._parent} with ensure: directory, to go before this"
                 words = f'"{self._parent}" is not a directory'
