@@ -65,7 +65,7 @@ def _abbreviates(word: str, choice: str) -> bool:
 
 
 _LONG = 5
-"""From so many commas on, a hint is a list. Any other stays on one line: it may be a command to copy."""
+"""A hint with at least as many commas is a list, and is wrapped. A shorter one may be a command to copy."""
 
 
 def folded_list(label: str, hint: str, width: int | None) -> str:

@@ -27,7 +27,7 @@ _SETTINGS = (
 _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _MOST, _OF_LINE = 128 << 20, 64
-"""Bytes of memory that the lines of git may take, and those that each takes beside its text."""
+"""The most bytes of memory for the lines that git writes, and how many a line takes in addition to its text."""
 _NO_ANSWER = "fatal: Could not read from remote repository."
 """What git says last when ssh has failed, which says more."""
 _AUTHOR = {
