@@ -42,6 +42,7 @@ from reactor.resources.process import (
     output_tail,
     require_startable,
     run,
+    uid_of,
 )
 from reactor.resources.trusted_directory import (
     make_directory_for,
@@ -181,7 +182,7 @@ class PackageDirectory(Resource[DirectoryState]):
         identity = await self._identity()
         self._changed_paths.take()
         with ErrorContext(f"look at {self.name}"):
-            uid = os.geteuid() if identity is None else identity.uid
+            uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
         if self.ensure == "absent":
             return state
@@ -227,7 +228,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """The installed packages."""
         with ErrorContext(f"look at {self.name}"):
             identity = await self._identity()
-            uid = os.geteuid() if identity is None else identity.uid
+            uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
         if state.found is Found.NOTHING:
             return {"ensure": "absent"}
@@ -302,7 +303,7 @@ class PackageDirectory(Resource[DirectoryState]):
         identity = await self._identity()
         make_directory_for(self.name, identity, _MODE)
         # Another user may have made the directory above since the last look.
-        refuse_way(self.name, os.geteuid() if identity is None else identity.uid)
+        refuse_way(self.name, uid_of(identity))
 
     async def _call_all(self, commands: Iterable[Sequence[str]]) -> None:
         for arguments in commands:

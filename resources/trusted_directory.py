@@ -25,7 +25,7 @@ from reactor.hostfs import (
     refuse_unchangeable,
     remove_path,
 )
-from reactor.resources.process import Identity
+from reactor.resources.process import Identity, has_our_rights
 
 _Read = TypeVar("_Read")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,21 +37,21 @@ def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     if found.st_uid != uid:
         words = f"{path} belongs to {owner}, and what is in it would be run as {user}"
         raise ResourceError(words, f"add user: {owner}, or give it to {user}")
-    if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
+    if has_our_rights(uid) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
 
 
 async def read_by_owner(uid: int, read: Callable[[], _Read]) -> _Read:
     """Return what ``read`` returns, in a thread if another user, ``uid``, decides how much there is to read."""
-    if uid in (0, os.geteuid()):
+    if has_our_rights(uid):
         return read()
     return await in_thread(read, abandon_on_cancel=True)
 
 
 def refuse_way(path: str, uid: int) -> None:
     """Raise ResourceError if ``uid`` is root or our own user, and other users can replace ``path``."""
-    if uid not in (0, os.geteuid()):
+    if not has_our_rights(uid):
         return
     try:
         with Parent(path) as (directory, base):

@@ -12,6 +12,7 @@ from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
+from reactor.resources.process import has_our_rights, uid_of
 from reactor.resources.trusted_sources import refuse_foreign_file
 
 DEPLOYED = "refs/reactor/deployed"
@@ -45,9 +46,9 @@ class Observer:
         desired = self.desired
         await fragile_mounts().ask(desired.path)
         identity = await desired.git.identity()
-        uid = os.geteuid() if identity is None else identity.uid
+        uid = uid_of(identity)
         known_hosts = desired.git.access.known_hosts
-        if known_hosts is not None and uid in (0, os.geteuid()):
+        if known_hosts is not None and has_our_rights(uid):
             refuse_foreign_file(known_hosts, "which servers git trusts", "add user")
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):

@@ -9,6 +9,7 @@ from reactor.hostfs import ErrorContext
 from reactor.resources.git.program import Program, unquoted
 from reactor.resources.git.state import Found
 from reactor.resources.git.trust import look
+from reactor.resources.process import has_our_rights, uid_of
 from reactor.resources.trusted_directory import refuse_other_owner
 
 _GITLINK = "160000 "
@@ -17,11 +18,11 @@ _GITLINK = "160000 "
 async def refuse_foreign_modules(git: Program, path: str) -> None:
     """Raise ResourceError if git runs as root or our own user, and would obey another user in a submodule of ``path``.
 
-    git asks each submodule, at any depth, by a process that takes the settings there, whoever has written them.
+    git starts a process in each submodule, at any depth. That one obeys the settings there, whoever wrote them.
     """
     identity = await git.identity()
-    uid = os.geteuid() if identity is None else identity.uid
-    pending = [path] if uid in (0, os.geteuid()) else []
+    uid = uid_of(identity)
+    pending = [path] if has_our_rights(uid) else []
     while pending:
         top = pending.pop()
         lines = await git.lines(top, "ls-files", "--stage")

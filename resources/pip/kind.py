@@ -32,13 +32,14 @@ from reactor.resources.file.property_types import Account
 from reactor.resources.pip.environment import Environment, Found, read_environment
 from reactor.resources.pip.installer import Installer
 from reactor.resources.pip.requirements import Listed, PackageSpec, missing, name_of, read_requirements
-from reactor.resources.pip.trusted_sources import refuse_foreign_sources
+from reactor.resources.process import has_our_rights, uid_of
 from reactor.resources.trusted_directory import (
     read_by_owner,
     refuse_fixed,
     refuse_unremovable,
     refuse_unwritable,
 )
+from reactor.resources.trusted_sources import refuse_foreign_directory, refuse_foreign_file
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -148,11 +149,11 @@ class Pip(Resource[PipState], kind="pip"):
         await fragile_mounts().ask(self.name)
         identity = await self._installer.identity()
         self._changed_paths.take()
-        uid = os.geteuid() if identity is None else identity.uid
+        uid = uid_of(identity)
         with ErrorContext(f"look at {self.name}"):
             environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
         if self.ensure == "present":
-            refuse_foreign_sources(uid, self.requirements, self.find_links)
+            self._refuse_foreign_sources(uid)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)
@@ -225,6 +226,19 @@ class Pip(Resource[PipState], kind="pip"):
         if state.environment.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
         raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
+
+    def _refuse_foreign_sources(self, uid: int) -> None:
+        """Raise ResourceError if pip runs as ``uid`` with our rights, and others can change what it installs.
+
+        A file of requirements can name any index, and the setup of a package runs as the user that pip runs as.
+        """
+        if not has_our_rights(uid):
+            return
+        what, otherwise = "what pip would install with our rights", "add user"
+        if self.requirements is not None:
+            refuse_foreign_file(self.requirements, what, otherwise)
+        if self.find_links is not None:
+            refuse_foreign_directory(self.find_links, what, otherwise)
 
     def _missing(self, state: PipState) -> tuple[list[str], str | None]:
         """The packages to install, and the file of requirements if it must be installed."""

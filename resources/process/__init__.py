@@ -14,7 +14,7 @@ from reactor.resources.process.command import (
     require_startable,
     run,
 )
-from reactor.resources.process.identity import Identity, identity_of
+from reactor.resources.process.identity import Identity, has_our_rights, identity_of, uid_of
 from reactor.resources.process.output import memory_file, output_tail
 from reactor.resources.process.quoting import pieces, split_words
 
@@ -23,6 +23,7 @@ __all__ = [
     "Command",
     "Completed",
     "Identity",
+    "has_our_rights",
     "identity_of",
     "memory_file",
     "missing_rights",
@@ -32,4 +33,5 @@ __all__ = [
     "require_startable",
     "run",
     "split_words",
+    "uid_of",
 ]

@@ -32,6 +32,16 @@ class Identity:
         return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
 
 
+def uid_of(identity: Identity | None) -> int:
+    """The id of the user that a command of ``identity`` runs as: by default our own."""
+    return os.geteuid() if identity is None else identity.uid
+
+
+def has_our_rights(uid: int) -> bool:
+    """Whether ``uid`` is root or our own user: what runs as that user must obey nobody else."""
+    return uid in (0, os.geteuid())
+
+
 async def identity_of(user: str | None, group: str | None) -> Identity:
     """The identity of ``user``, by default our own, with ``group`` in place of the primary group.
 
