@@ -224,12 +224,15 @@ class CheckCompletion:
             self._recorder.reversed(vertex)
 
 
-def reported_causes(causes: Cause, resource: Resource, cause_of: Callable[[Resource], Cause]) -> Cause:
+def reported_causes(
+    causes: Cause, resource: Resource, result: CheckResult, cause_of: Callable[[Resource], Cause]
+) -> Cause:
     """``causes`` as events name them.
 
     A first change is `initial`, or comes from the manifest, or is drift since the last run. ``cause_of`` is the
     journal's answer. A refresh that is pending from an earlier process explains the change, so it is no drift. An
-    event of a file that the manifest includes is no drift either, nor is an action that every run takes.
+    event of a file that the manifest includes is no drift either, nor is an action that every run takes, nor a failure
+    before any action: nothing says that the host has changed.
     """
     bits = int(causes)  # combining the members of the class takes twenty times as long
     if not bits & (_INITIAL | _DRIFT):
@@ -237,7 +240,7 @@ def reported_causes(causes: Cause, resource: Resource, cause_of: Callable[[Resou
     known = cause_of(resource)
     if bits & _INITIAL:
         others = bits & ~_INITIAL
-        if known is Cause.DRIFT and resource.unconditional:
+        if known is Cause.DRIFT and (resource.unconditional or not (others or result.actions)):
             known = Cause.INITIAL
         return CAUSE_SETS[others if others and known is Cause.DRIFT else others | known.value]
     return CAUSE_SETS[bits & ~_DRIFT | known.value] if known is Cause.INTENT else causes

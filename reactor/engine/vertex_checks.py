@@ -128,7 +128,7 @@ class VertexChecks:
             if (found := await self._followed(vertex, resource, result)) is None:
                 self.completion.cancelled(vertex)
                 return trio.current_time()
-            result, reported = found, await self._reported(causes, resource)
+            result, reported = found, await self._reported(causes, resource, found)
         if self._permits and vertex in self._permits:
             self.slots.ended(vertex, result.outcome)
         return self.completion.complete(
@@ -169,13 +169,13 @@ class VertexChecks:
             return error
         return None
 
-    async def _reported(self, causes: Cause, resource: Resource) -> Cause:
+    async def _reported(self, causes: Cause, resource: Resource, result: CheckResult) -> Cause:
         """The causes that events name. ``causes`` if the source files that decide this can't be read now."""
         if self._run_store is None:
             return causes
         if self.fragile.by_point and await self._mount_failure(resource.source_files()):
             return causes
-        return reported_causes(causes, resource, self._run_store.cause_of)
+        return reported_causes(causes, resource, result, self._run_store.cause_of)
 
     async def _check(
         self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool

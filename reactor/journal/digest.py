@@ -48,7 +48,7 @@ class ManifestDigest:
         for ref, resource in resources.items():
             found, digest = known.get(ref, (None, 0))
             if found is not resource:
-                digest = _digest(_properties(resource))
+                digest = _digest(_declared(resource))
                 self.made[ref] = (resource, digest)
             total += _digest(f"{ref}\n{text_of(digest)}".encode(errors="surrogatepass"))
         self.digest = text_of(total % (1 << _BITS))
@@ -65,7 +65,7 @@ class Digests:
         self._found = manifest.made
 
     def of_desired(self, resource: Resource) -> int:
-        """The digest of the desired state: all properties in the manifest except those in `_ABOUT_THE_RUN`.
+        """The digest of the desired state: all properties except those in `_ABOUT_THE_RUN`, and what templates see.
 
         A file that the resource reads counts with its size and time, not with its content, which may be large.
         """
@@ -73,12 +73,18 @@ class Digests:
         stamps = [*map(_stamp, resource.source_files())]
         if found is resource and not stamps:
             return digest
-        return _digest(b"\n".join([_properties(resource), *stamps]))
+        return _digest(b"\n".join([_declared(resource), *stamps]))
 
     def forget(self, ref: str) -> None:
         """Forget the digest of ``ref``: a digest is rarely needed once the state that it stands for is applied."""
         if self._found.pop(ref, None) and not self._found:
             self._found = {}  # emptied, it would still take the memory of all that it held
+
+
+def _declared(resource: Resource) -> bytes:
+    """What the manifest says: the properties, and other inputs where there are any."""
+    inputs = resource.inputs_digest()
+    return b"\n".join([_properties(resource), inputs]) if inputs else _properties(resource)
 
 
 def _properties(resource: Resource) -> bytes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression.scope import Scope, TextMap
@@ -13,6 +15,7 @@ from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
+from reactor.resource.hashes import blake2b
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 """Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
@@ -21,6 +24,24 @@ LOCAL_NAMES = ("item", "key", "subitem", "subkey", "Parameters")
 """The names that exist only in a loop, or in a role."""
 
 _NO_SECRETS: Mapping[str, Any] = {}
+_OF_THE_HOST = frozenset(("Facts", "Environ"))
+"""The roots that the manifest does not give."""
+_DIGEST_SIZE = 16
+
+
+class DataDigest:
+    """The digest of the data of one manifest, which all its templates share: they may be large."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest. Key by key: a whole serialization would hold the lock of Python's interpreter for milliseconds."""
+        made = blake2b(digest_size=_DIGEST_SIZE)
+        for key, value in self.data.items():
+            made.update(_as_json((key, value)))
+        return made.digest()
 
 
 class TemplateValues:
@@ -29,8 +50,9 @@ class TemplateValues:
     ``reads`` has the absolute paths of the files that the functions have read. Its reader must clear it.
     """
 
-    def __init__(self, expression_functions: ExpressionFunctions) -> None:
+    def __init__(self, expression_functions: ExpressionFunctions, data_digest: DataDigest) -> None:
         names = expression_functions.scope.names
+        self._data_digest = data_digest
         self._data = {name: value for name, value in names.items() if name != "Facts"}
         self._facts = _ReadFacts(names["Facts"])
         # This needs functions of its own: threads render templates while expressions are evaluated.
@@ -45,6 +67,14 @@ class TemplateValues:
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
         self.moment = expression_functions.moment
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest of the data, and of the names that exist only in a loop or a role."""
+        others = {name: value for name, value in self._data.items() if name not in ("Data", *_OF_THE_HOST)}
+        made = blake2b(self._data_digest.digest, digest_size=_DIGEST_SIZE)
+        made.update(_as_json(others))
+        return made.digest()
 
     def matches(self, other: object) -> bool:
         """Whether templates rendered with these values would have the same result with ``other``."""
@@ -77,10 +107,11 @@ class _ReadFacts(Mapping[str, Any]):
 
 
 class ExpressionContext(NamedTuple):
-    """The source of a manifest, and the roots and functions of its expressions."""
+    """The source of a manifest, the roots and functions of its expressions, and the digest of its data."""
 
     source: Source
     expression_functions: ExpressionFunctions
+    data_digest: DataDigest
 
     @classmethod
     def of(
@@ -106,7 +137,7 @@ class ExpressionContext(NamedTuple):
         functions = ExpressionFunctions(
             base, names, secret_paths, strict=strict, moment=inputs.moment, network=inputs.network
         )
-        return cls(source, functions)
+        return cls(source, functions, DataDigest(data))
 
     def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionContext:
         """Return the context of one iteration of a loop.
@@ -133,7 +164,7 @@ class ExpressionContext(NamedTuple):
         """The pydantic context of a kind's validators: the base of relative paths, a factory of `TemplateValues`."""
         return {
             "base": self.expression_functions.base,
-            "templates": partial(TemplateValues, self.expression_functions),
+            "templates": partial(TemplateValues, self.expression_functions, self.data_digest),
         }
 
     def slips(self) -> list[str]:
@@ -150,6 +181,13 @@ class ExpressionContext(NamedTuple):
         """Return the place of ``error`` as text. The error is in the value ``text``, which is at the offset ``at``."""
         offset = offset_in_source(self.source, at, text, error.start, error.end)
         return str(self.source.lines.place(offset))
+
+
+def _as_json(value: Any) -> bytes:
+    try:
+        return to_json(value, fallback=lambda each: {**each} if isinstance(each, Mapping) else repr(each))
+    except PydanticSerializationError:  # a text with half a character
+        return repr(value).encode(errors="surrogatepass")
 
 
 def is_local(scope: Scope) -> bool:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.class_defaults import add_defaults, defaults_of, remove_defaults, with_shared_keys
+from reactor.resource.class_defaults import SharedDefaults, remove_defaults
 from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Slot, Subscriptions
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
-from reactor.resource.property_types import Model, References
+from reactor.resource.property_types import References
 from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
@@ -41,12 +41,7 @@ else:
             return cls
 
 
-_fields_sets: dict[frozenset[str], set[str]] = {}
-"""The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
-_NO_DEFAULT = object()
-
-
-class Resource(_TypedByState[State], Presentation, Model, ABC):
+class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource[FileState], kind="file")``, where ``FileState`` is the state that it
@@ -103,59 +98,6 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         if kind:
             cls.kind = kind
             cls.providers = providers
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if self.__pydantic_fields_set__ is _fields_sets.get(frozenset(self.__pydantic_fields_set__)):
-            object.__setattr__(self, "__pydantic_fields_set__", set(self.__pydantic_fields_set__))
-        super().__setattr__(name, value)
-
-    def save_memory(self) -> None:
-        """Drop the default values from the instance, since its class has them, and share the set of names.
-
-        A file has 30 properties, most of them unset: their dictionary would take 830 bytes instead of 150, and each set
-        700. The manifest calls this once, after `declare`.
-        """
-        given, defaults = self.__pydantic_fields_set__, defaults_of(type(self))
-        kept = {
-            name: value
-            for name, value in self.__dict__.items()
-            if name in given or value is not defaults.get(name, _NO_DEFAULT)
-        }
-        object.__setattr__(self, "__dict__", with_shared_keys(type(self), kept))
-        add_defaults(type(self))
-        object.__setattr__(self, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(given), given))
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            # Only in a declared resource: a property that is missing in another one was not valid.
-            if "declared" in self.__dict__ and (defaults := defaults_of(type(self))) and name in defaults:
-                return defaults[name]
-            return super().__getattr__(name)
-
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """As pydantic's: with the default values, unless ``options`` exclude them."""
-        return super(Resource, self._with_defaults(options)).model_dump(**options)
-
-    def model_dump_json(self, **options: Any) -> str:
-        """As pydantic's: with the default values, unless ``options`` exclude them."""
-        return super(Resource, self._with_defaults(options)).model_dump_json(**options)
-
-    def _with_defaults(self, options: Mapping[str, Any]) -> Self:
-        if options.get("exclude_unset") or options.get("exclude_defaults") or "declared" not in self.__dict__:
-            return self
-        whole = self.__copy__()
-        in_order = {name: getattr(self, name) for name in type(self).model_fields}
-        object.__setattr__(whole, "__dict__", in_order | self.__dict__)
-        return whole
-
-    def __copy__(self) -> Self:
-        """Copy the properties and what the manifest knows, not what was derived from the properties or the host."""
-        copied = super().__copy__()
-        fields = type(self).model_fields
-        for name in [each for each in copied.__dict__ if each not in fields and each != "declared"]:
-            del copied.__dict__[name]
-        return copied
 
     @cached_property
     def declared(self) -> Declared:
@@ -340,6 +282,13 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     def has_same_inputs(self, other: Self) -> bool:  # noqa: ARG002 - most have properties only
         """Whether ``other``, with equal properties, also gets the same from all other sources of the desired state."""
         return True
+
+    def inputs_digest(self) -> bytes:
+        """A digest of what the manifest gives besides properties, such as the data of a template; empty if nothing.
+
+        The next process tells an edit from drift by it. `has_same_inputs` may compare more: what the host gives.
+        """
+        return b""
 
     @property
     def unconditional(self) -> bool:

@@ -325,6 +325,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return True
         return self.rendered.values.matches(other.rendered.values)
 
+    def inputs_digest(self) -> bytes:
+        """The digest of the manifest's data that a template sees."""
+        return b"" if self.template is None else self.rendered.values.digest
+
     def run_again(self) -> None:
         """Forget what the last check has seen."""
         self.__dict__.pop("_reconciler", None)

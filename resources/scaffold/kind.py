@@ -97,6 +97,10 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         """Whether the engine, and the manifest's data as far as templates see them, are the same."""
         return self._engine == other._engine and self._values.matches(other._values)
 
+    def inputs_digest(self) -> bytes:
+        """The digest of the manifest's data that templates see."""
+        return self._values.digest
+
     @property
     def _engine(self) -> str:
         """The engine of the templates: in the `ccm:` form, Jet unless the manifest names another."""

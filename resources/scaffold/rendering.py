@@ -43,6 +43,10 @@ class Values(Protocol):
     def reads(self) -> set[str]:
         """The absolute paths of the files that the functions have read. The reader of the set must clear it."""
 
+    @property
+    def digest(self) -> bytes:
+        """The digest of the values that the manifest gives, not of those that the host gives."""
+
     def matches(self, other: Any) -> bool:
         """Whether templates would render the same with the values ``other``."""
 
@@ -57,6 +61,7 @@ class FixedValues:
     reads: set[str] = field(default_factory=set)
     strict: bool = True
     moment: datetime | None = None
+    digest: bytes = b""
 
     def matches(self, other: Any) -> bool:
         """Whether ``other`` are the same values."""

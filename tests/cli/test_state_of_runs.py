@@ -372,31 +372,6 @@ def test_events_are_followed_while_a_run_writes(manifest, tmp_path):
         assert finish(run).code == 0
 
 
-def test_a_value_that_another_resource_gives_is_no_drift_when_the_manifest_has_changed_it(
-    reactor, manifest, tmp_path
-):
-    taking = """
-resources:
-  - file:
-      - {dir}/a: { ensure: present, content: VALUE, {own} }
-      - {dir}/b: { ensure: present, content: "${ output('file#{dir}/a').checksum }", {own} }
-"""
-
-    def causes(value):
-        done = once(reactor, manifest(taking.replace("VALUE", value)), "--format", "json")
-        events = map(json.loads, done.out.splitlines())
-        return {
-            each["ref"].rpartition("/")[2]: each["causes"]
-            for each in events
-            if each.get("result") == "changed"
-        }
-
-    assert causes("one") == {"a": ["initial"], "b": ["initial"]}
-    assert causes("two") == {"a": ["intent"], "b": ["intent"]}
-    (tmp_path / "b").write_text("foreign")
-    assert causes("two") == {"b": ["drift"]}
-
-
 def test_why_reports_the_chain_from_the_source_to_the_refresh(reactor, manifest, tmp_path):
     path = manifest(TWO)
     once(reactor, path)

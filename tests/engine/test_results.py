@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from reactor.engine.check import CheckResult
 from reactor.engine.check_completion import reported_causes
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import CAUSE_SETS, Blocked, Cause, Checked, Event, Result, Skipped
+from reactor.engine.outcome import Outcome
 from reactor.testing.scripted import scripted
 
 
@@ -69,6 +71,9 @@ def test_an_event_with_other_diffs_is_the_same_otherwise():
     assert event.with_diffs(("+b",)) == replace(event, diffs=("+b",))
 
 
+REPAIRED = CheckResult(Outcome.CHANGED, ("replaced content",))
+
+
 @pytest.mark.parametrize(
     ("causes", "known", "reported"),
     [
@@ -83,4 +88,17 @@ def test_an_event_with_other_diffs_is_the_same_otherwise():
     ],
 )
 def test_a_refresh_or_an_edit_explains_a_change_so_that_it_is_no_drift(causes, known, reported):
-    assert reported_causes(causes, scripted("a"), lambda _: known) == reported
+    assert reported_causes(causes, scripted("a"), REPAIRED, lambda _: known) == reported
+
+
+@pytest.mark.parametrize(
+    ("causes", "reported"),
+    [
+        (Cause.INITIAL, Cause.INITIAL),
+        (Cause.INITIAL | Cause.REFRESH, Cause.REFRESH),
+        (Cause.DRIFT, Cause.DRIFT),
+    ],
+)
+def test_a_failure_before_any_action_is_no_drift_unless_an_event_came(causes, reported):
+    failed = CheckResult(Outcome.FAILED)
+    assert reported_causes(causes, scripted("a"), failed, lambda _: Cause.DRIFT) == reported
