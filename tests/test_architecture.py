@@ -10,6 +10,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import reactor
@@ -216,6 +217,15 @@ def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_b
     }
     for below, part in enumerate(drawn):
         assert MAY_IMPORT[part] <= set(drawn[:below]), part
+
+
+def test_no_modules_of_the_engine_import_each_other_in_a_circle():
+    """Who follows an event to the repaired file reads them in one direction."""
+    paths = {module_of(path): path for path in (ROOT / "reactor/engine").glob("*.py")}
+    arrows = nx.DiGraph((name, other) for name, path in paths.items() for other in imports(path))
+    circles = nx.simple_cycles(arrows.subgraph(paths))
+    assert arrows.has_edge("reactor.engine.dispatcher", "reactor.engine.worker_pool")
+    assert list(circles) == []
 
 
 def listing():

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import trio
 
@@ -17,10 +17,7 @@ from reactor.engine.events import Cause
 from reactor.engine.prechecks import Prechecks
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
-from reactor.engine.worker_pool import WorkerPool
-
-if TYPE_CHECKING:
-    from reactor.engine.vertex_checks import VertexChecks
+from reactor.engine.worker_pool import Checks, WorkerPool
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -116,7 +113,7 @@ class Dispatcher:
         self._prechecks = prechecks
         self._on_idle = on_idle
 
-    def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
+    def start(self, nursery: trio.Nursery, checks: Checks) -> None:
         """Start the workers. The wake-up must have been entered."""
         nursery.start_soon(self.pool.follow, self.wakeup.wait, self._on_deadline)
         self.pool.start(nursery, checks)

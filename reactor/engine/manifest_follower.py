@@ -8,6 +8,7 @@ events for them.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Final, Protocol
@@ -17,6 +18,8 @@ from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
+from reactor.resource.declared import Deferred
 
 MOST_VERSIONS: Final = 10
 """How many versions of one file a one-shot run follows: a file that keeps changing must not keep it from ending."""
@@ -110,6 +113,33 @@ class ManifestFollower:
         text, hint = self._refusal()
         error = f"{text}: {', '.join(sorted(files))}"
         return result._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
+
+    async def with_child(self, resource: Composite, result: CheckResult) -> CheckResult | None:
+        """Load the manifest again if the child manifest of ``resource``, which was missing, exists now.
+
+        None if it is now in force, else the failure.
+        """
+        path = resource.manifest_path
+        if self.renew is None or not os.path.exists(path):  # noqa: ASYNC240 - its mount answers
+            return result
+        if await self.renew():
+            return None
+        error, hint = (
+            f"{path} has been made, and can't be used",
+            "fix what was wrong with it when it was loaded",
+        )
+        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
+
+    async def with_elements(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
+        """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
+        deferred.must_reload = False
+        if self.renew is None:
+            return result
+        if await self.renew():
+            return None
+        error = "the loop has other elements now, and the manifest can't be used with them"
+        hint = "its errors are shown above; the resources of before stay in force"
+        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def take(self) -> bool:
         """When nothing is left to do, reload the manifest if it has changed.

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import trio
 
+from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.outcome import Outcome
 from reactor.resource.common_properties import Slot
 from reactor.resource.plan import ResourceError
-
-if TYPE_CHECKING:
-    from reactor.engine.dispatcher import Dispatcher
 
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 GIVING_BACK = 2.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -29,7 +28,6 @@ from reactor.engine.run_store import RunStore
 from reactor.engine.slots import SlotGate, SlotQueue
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
-from reactor.resource.declared import Deferred
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 
@@ -90,6 +88,7 @@ class VertexChecks:
             batch_applier=self._batch_applier,
             repairs=self._repairs,
         )
+        self.cancelled = self.completion.cancelled
         self._group_check = GroupCheck(
             dispatcher, self.completion, self.follow_up_checks, run_store=run_store, options=options
         )
@@ -126,7 +125,7 @@ class VertexChecks:
         reported = causes
         if result.outcome is not _OK:
             if (found := await self._followed(vertex, resource, result)) is None:
-                self.completion.cancelled(vertex)
+                self.cancelled(vertex)
                 return trio.current_time()
             result, reported = found, await self._reported(causes, resource, found)
         if self._permits and vertex in self._permits:
@@ -271,9 +270,11 @@ class VertexChecks:
             self.slots.wait(vertex)
             return None
         if result.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
-            return await self._renewed(resource, result)
+            if await self._mount_failure((resource.manifest_path,)):
+                return result
+            return await self.manifest_follower.with_child(resource, result)
         if (deferred := resource.declared.deferred) is not None and deferred.must_reload:
-            return await self._reloaded(deferred, result)
+            return await self.manifest_follower.with_elements(deferred, result)
         if result.outcome in _DIFFERS and self.manifest_follower.origin is not None:
             return await self.manifest_follower.judged(vertex, resource, result)
         return result
@@ -283,34 +284,6 @@ class VertexChecks:
         self._dispatcher.release_job(vertex)
         async with self._health_limiter:
             return await examined(resource, result)
-
-    async def _renewed(self, resource: Composite, result: CheckResult) -> CheckResult | None:
-        """Load the manifest of ``resource`` if it exists now. None if it is now in force, else the failure."""
-        path = resource.manifest_path
-        if (renew := self.manifest_follower.renew) is None or await self._mount_failure((path,)):
-            return result
-        if not os.path.exists(path):  # noqa: ASYNC240 - the mount answers
-            return result
-        if await renew():
-            return None
-        message = f"{path} has been made, and can't be used"
-        return CheckResult(
-            Outcome.FAILED,
-            error=message,
-            hint="fix what was wrong with it when it was loaded",
-            code="R0509",
-        )
-
-    async def _reloaded(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
-        """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
-        deferred.must_reload = False
-        if (renew := self.manifest_follower.renew) is None:
-            return result
-        if await renew():
-            return None
-        message = "the loop has other elements now, and the manifest can't be used with them"
-        hint = "its errors are shown above; the resources of before stay in force"
-        return CheckResult(Outcome.FAILED, error=message, hint=hint, code="R0509")
 
     async def _published(self, resource: Resource, result: CheckResult) -> CheckResult:
         """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""

@@ -4,21 +4,48 @@ from __future__ import annotations
 
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import trio
 
+from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.scheduler import Scheduler
 from reactor.resource.output import noter, output_sink
 from reactor.resource.threads import waiter
-
-if TYPE_CHECKING:
-    from reactor.engine.dispatcher import Dispatcher
-    from reactor.engine.vertex_checks import VertexChecks
 
 SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets trio read the event descriptors."""
 UNWATCHED_SLICE = 0.01
 """The same in a run without watches, where only signals, commands and the progress bar wait."""
+
+
+class Work(Protocol):
+    """Where the workers get vertices: the dispatcher."""
+
+    scheduler: Scheduler
+    recorder: EventRecorder
+
+    def next_vertex(self, now: float) -> int | None:
+        """The next vertex to check, or None."""
+
+    def suspended(self) -> None:
+        """A check is waiting for something: let another worker run if there is work."""
+
+    def release_job(self, vertex: int) -> None:
+        """The check of ``vertex`` waits for something that may never happen: let another check use its job."""
+
+
+class Checks(Protocol):
+    """What the workers do with a vertex."""
+
+    def end_group(self, started: float) -> float | None:
+        """End the checks of the next group at once, if all are as desired. Return the time, or None."""
+
+    async def check(self, vertex: int, started: float) -> float:
+        """Check ``vertex`` and complete the check. Return the time it ended."""
+
+    def cancelled(self, vertex: int) -> None:
+        """The check of ``vertex`` was cancelled."""
 
 
 class WorkerPool:
@@ -29,10 +56,10 @@ class WorkerPool:
     a turn.
     """
 
-    def __init__(self, dispatcher: Dispatcher, most: int, slice_seconds: float) -> None:
-        self._dispatcher = dispatcher
-        self._scheduler = dispatcher.scheduler
-        self._groups = dispatcher.scheduler.batches.of
+    def __init__(self, work: Work, most: int, slice_seconds: float) -> None:
+        self._work = work
+        self._scheduler = work.scheduler
+        self._groups = work.scheduler.batches.of
         self._most = most
         self._slice = slice_seconds
         self._count = 0
@@ -42,7 +69,7 @@ class WorkerPool:
         self._is_closed = False
         self._checking: dict[int, trio.CancelScope] = {}
 
-    def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
+    def start(self, nursery: trio.Nursery, checks: Checks) -> None:
         """Begin to take vertices; ``checks`` checks them."""
         self._nursery = nursery
         self._checks = checks
@@ -98,25 +125,25 @@ class WorkerPool:
             raise followed.error
 
     async def _worker(self) -> None:
-        output_context = _OutputContext(self._dispatcher)
+        output_context = _OutputContext(self._work)
         while True:
             # Cancelling this scope cancels the running check; the worker itself continues.
             with trio.CancelScope() as scope:
                 while True:
-                    if await self._check_all(scope, output_context, self._dispatcher.suspended):
+                    if await self._check_all(scope, output_context, self._work.suspended):
                         await trio.lowlevel.checkpoint()
                     else:
                         await self._parked.park()
 
     async def _lead(self, followed: _FollowedSource) -> None:
         """Wait for the source and check the vertices it marks, until another task has taken over."""
-        output_context = _OutputContext(self._dispatcher)
+        output_context = _OutputContext(self._work)
 
         def suspended() -> None:
             if followed.is_led_by(output_context):
                 followed.leader = None
                 self._nursery.start_soon(self._lead, followed)
-            self._dispatcher.suspended()
+            self._work.suspended()
 
         followed.leader = output_context
         while followed.is_led_by(output_context):
@@ -156,7 +183,7 @@ class WorkerPool:
             if self._groups and (ended := self._checks.end_group(now)) is not None:
                 now = ended
                 continue
-            vertex = self._dispatcher.next_vertex(now)
+            vertex = self._work.next_vertex(now)
             if vertex is None:
                 return False
             self._checking[vertex] = scope
@@ -174,7 +201,7 @@ class WorkerPool:
             finally:
                 del self._checking[vertex]
                 if ended is None:
-                    self._checks.completion.cancelled(vertex)
+                    self._checks.cancelled(vertex)
         return True
 
 
@@ -196,9 +223,9 @@ def _continued(check: Coroutine[Any, Any, float], trap: Any) -> Generator[Any, A
 class _OutputContext:
     """Assigns the output and the waits of a task to the check that runs in it."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
-        self._recorder = dispatcher.recorder
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._recorder = work.recorder
         self.vertex = -1
         output_sink.set(self._on_output)
         noter.set(self._on_note)
@@ -211,7 +238,7 @@ class _OutputContext:
         self._recorder.noted(self.vertex, line)
 
     def _on_wait(self) -> None:
-        self._dispatcher.release_job(self.vertex)
+        self._work.release_job(self.vertex)
 
 
 class _FollowedSource:
