@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -36,8 +35,8 @@ class NoopJudge:
         self._topology: Topology | None = None
         self._before: Adjacency = []
         self._providers: dict[str, set[int]] = {}
-        self._certain: set[int] = set()
-        """The vertices that are about to fail whatever an earlier change brings."""
+        self._unsure: set[int] = set()
+        """The vertices that may fail or not: only what a run makes before will tell."""
         self._later_providers: dict[int, int] = {}
         """For each failed vertex, another that would provide what it misses, though it need not come before it."""
         self.missed: dict[int, str] = {}
@@ -45,6 +44,7 @@ class NoopJudge:
 
     async def preflight(self, vertex: int, state: Any) -> None:
         """``vertex`` was observed as ``state`` and would be changed: raise any error a real run is known to meet."""
+        self._unsure.discard(vertex)
         resource = self._vertex_table.resources[vertex]
         if resource.meta.mode == "warn":  # no run changes it
             return
@@ -55,12 +55,6 @@ class NoopJudge:
         except ResourceError as error:
             if error.missing is None or not self._would_come(vertex, error.missing):
                 raise
-        if (found := self._file_above(vertex)) is not None:
-            self._certain.add(vertex)
-            file, maker = found
-            raise ResourceError(
-                f'"{file}" is not a directory', f"{maker} makes a file there: choose another path"
-            )
 
     def downgrade(self, vertex: int, result: CheckResult) -> CheckResult:
         """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.
@@ -68,9 +62,6 @@ class NoopJudge:
         A vertex that comes earlier only in the order of the manifest may also provide what is missing.
         """
         if self._vertex_table.resources[vertex].declared.members:  # its members failed
-            return result
-        if vertex in self._certain:
-            self._certain.discard(vertex)
             return result
         if result.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
@@ -82,6 +73,7 @@ class NoopJudge:
                 self.missed[vertex] = result.missing
             return result
         reason = str(result.error).partition("\n")[0]  # the output of a program follows in further lines
+        self._unsure.add(vertex)
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({reason})"
         return CheckResult(Outcome.WOULD_CHANGE, (text,))
 
@@ -124,25 +116,11 @@ class NoopJudge:
         relations = [self._vertex_table.resources[up].relations() for up in self._unapplied(vertex, strong)]
         return frozenset(path for each in relations for path in (*each.provides, *each.removes))
 
-    def _file_above(self, vertex: int) -> tuple[str, str] | None:
-        """A path above those of ``vertex`` that a real run makes a file before, and what makes it; or None."""
-        resources = self._vertex_table.resources
-        own = resources[vertex].relations().provides
-        for up in filter(
-            partial(self._is_unapplied, vertex=vertex), self._scheduler.topology.strong_predecessors[vertex]
-        ):
-            for claim in resources[up].claims():
-                # Only a file has a mode: a network link, say, is a directory below /sys.
-                is_file = claim.desired.get("ensure") == "present" and "mode" in claim.desired
-                if is_file and any(path.startswith(f"{claim.key}/") for path in own):
-                    return claim.key, resources[up].ref
-        return None
-
     def _would_come(self, vertex: int, missing: str) -> bool:
-        """Whether a change that was not applied would provide ``missing``, or something in that directory."""
+        """Whether a change that was not applied would surely provide ``missing``, or something in that directory."""
         self._learn()
         few, many = sorted((self._providers.get(missing, _NONE), self._results.would_change), key=len)
-        return any(up in many and self._is_unapplied(up, vertex) for up in few)
+        return any(up in many and up not in self._unsure and self._is_unapplied(up, vertex) for up in few)
 
     def _bringer(self, vertex: int, missing: str) -> int | None:
         """The most likely provider of ``missing`` among the unapplied vertices before ``vertex``, or None."""
@@ -185,10 +163,9 @@ class NoopJudge:
         for vertex in self._vertex_table.present:
             resource = self._vertex_table.resources[vertex]
             for path in resource.relations().provides:
-                self._providers.setdefault(path, set()).add(vertex)
-                for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
-                    if resource.might_provide(above):
-                        self._providers.setdefault(above, set()).add(vertex)
+                for each in (path, *map(str, PurePath(path).parents if path.startswith("/") else ())):
+                    if resource.might_provide(each):
+                        self._providers.setdefault(each, set()).add(vertex)
 
 
 class _Able(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -118,9 +118,32 @@ class GraphBuilder:
         return next(islice(self.resources[claim.vertex].claims(), claim.number, None))
 
     @cached_property
+    def claimed_paths(self) -> frozenset[str]:
+        """The paths that resources claim."""
+        return frozenset(claim.key for claim in self.claims.everything if claim.space == PATHS)
+
+    @cached_property
+    def claims_by_path(self) -> dict[str, PlacedClaim]:
+        """A claim of each claimed path."""
+        return {claim.key: claim for claim in self.claims.everything if claim.space == PATHS}
+
+    @cached_property
+    def edits(self) -> dict[int, Collection[str]]:
+        """The paths of files that each of the managed resources changes in part, also through a symlink."""
+        return {vertex: edits for vertex in self.managed if (edits := self.relations(vertex).edits)}
+
+    @cached_property
     def real_paths(self) -> RealPaths:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
-        return RealPaths(frozenset(claim.key for claim in self.claims.everything if claim.space == PATHS))
+        if not self.edits:
+            return RealPaths(self.claimed_paths)
+        return RealPaths(
+            {
+                claim.key
+                for claim in self.claims.everything
+                if claim.space == PATHS and claim.key not in self.edits.get(claim.vertex, ())
+            }
+        )
 
     def free(self) -> None:
         """Free what is long, piece by piece; the graph is built. See `reactor.resource.gc_control.free`."""

@@ -66,13 +66,20 @@ class Claim(NamedTuple):
         """Whether this is only about the owner and the mode of an existing file, not about its content."""
         return self.desired.get("ensure") == "present" and "content" not in self.desired
 
+    @property
+    def is_of_file(self) -> bool:
+        """Whether what is there must be a file: only that has content. What else is present may be a directory, too."""
+        is_there = self.desired.get("ensure", "present") == "present"
+        return is_there and ("content" in self.desired or "mode" in self.desired)
+
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes for which the two claims, both about one thing, want different values."""
-        return [
-            name
-            for name in self.desired
-            if name in other.desired and self.desired[name] != other.desired[name]
-        ]
+        ours, theirs = self.desired, other.desired
+        found = [name for name in ours if name in theirs and ours[name] != theirs[name]]
+        is_one_directory = "directory" in (ours.get("ensure"), theirs.get("ensure"))
+        return (
+            ["ensure"] if not found and is_one_directory and (self.is_of_file or other.is_of_file) else found
+        )
 
 
 class PlacedClaim(NamedTuple):

@@ -115,11 +115,15 @@ async def look_again(path: str) -> Found:
             data, real, status = await _read(path)
         except FileNotFoundError:
             _kept.pop(path, None)
-            if os.path.islink(path):  # noqa: ASYNC240 - as fast as the read
-                words = f"{path} is a symlink that leads nowhere"
-                raise ResourceError(words, "name the file, or remove the symlink") from None
+            _refuse_dangling_link(path)
             return Found(Document(), path, None)
     return _cache(path, data, real, status, now)
+
+
+def _refuse_dangling_link(path: str) -> None:
+    if os.path.islink(path):
+        words, hint = f"{path} is a symlink that leads nowhere", "name the file, or remove the symlink"
+        raise ResourceError(words, hint, missing=os.path.realpath(path))
 
 
 def _cache(path: str, data: bytes, real: str, status: os.stat_result, now: int) -> Found:
@@ -166,7 +170,7 @@ def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             words = f"{path} is not a regular file, or leads to something else"
-            raise ResourceError(words, "name a file, or remove what is there")
+            raise ResourceError(words, "name a file, or remove what is there", missing=path)
         if status.st_size > LARGEST:
             words = f"{path} has {status.st_size >> 20} MiB, and only files of up to {LARGEST >> 20} can be edited"
             raise ResourceError(words, "name a smaller file")

@@ -16,6 +16,7 @@ from reactor import (
     AbsolutePath,
     Action,
     ChangedPaths,
+    Claim,
     Diff,
     Duration,
     Flag,
@@ -148,6 +149,10 @@ class Tidy(Resource[Found], kind="tidy"):
         Depends on: The directory.
         """
         return Relations(depends_on=(self.name,), purges=self.name)
+
+    def claims(self) -> Iterable[Claim]:
+        """The directory, which must not be a file or a link."""
+        yield Claim("path", self.name, {"ensure": "directory"})
 
     def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - it provides nothing
         """Return False."""

@@ -10,7 +10,6 @@ from reactor.engine.options import RunOptions
 from reactor.resource.declared import declare
 from reactor.resources.apply import Apply
 from reactor.resources.file import File
-from reactor.resources.scaffold import Scaffold
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once
 
@@ -77,17 +76,3 @@ async def test_a_dry_run_tells_no_refresh_for_members_that_no_run_changes(autoju
     for options in (DRY, RunOptions()):
         _, story = await converge_once(b, child, subscriber, options=options)
         assert [story.result(each.ref) for each in (child, subscriber)] == [Result.WOULD_CHANGE, Result.OK]
-
-
-async def test_a_dry_run_fails_what_would_lie_below_a_file(tmp_path):
-    """The file is made first, so the directory can never be there."""
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates/t").write_text("t\n")
-    f = managed(tmp_path / "f")
-    below = managed(tmp_path / "f/below")
-    tree = Scaffold(name=str(tmp_path / "f/tree"), ensure="present", source=str(tmp_path / "templates"))
-    results = []
-    for options in (DRY, RunOptions()):
-        _, story = await converge_once(f, below, tree, options=options)
-        results.append([story.result(each.ref) for each in (below, tree)])
-    assert results == [[Result.FAILED, Result.FAILED]] * 2

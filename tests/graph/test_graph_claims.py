@@ -115,3 +115,81 @@ resources:
     assert str(problem.place) == f"{manifest}:4:33"
     assert [str(place) for _, place in problem.notes] == [f"{manifest}:3:28"]
     assert all("is required" in message for message in found)
+
+
+def refusal(tmp_path, resources):
+    (tmp_path / "site.yaml").write_text(f"resources:\n{resources}")
+    with pytest.raises(ManifestError) as invalid:
+        load(str(tmp_path / "site.yaml"))
+    return str(invalid.value)
+
+
+FILE = 'ensure: present, content: x, owner: root, group: root, mode: "0644"'
+DIRECTORY = 'ensure: directory, owner: root, group: root, mode: "0755"'
+
+
+@pytest.mark.parametrize(
+    ("maker", "needed"),
+    [
+        (f"file: [/srv/d: {{{FILE}}}]", f"file: [/srv/d/e/f: {{{FILE}}}]"),
+        (f"file: [/srv/d: {{{FILE}}}]", "exec: [e: {command: touch /srv/d/f, creates: /srv/d/f}]"),
+        (f"file: [/srv/d: {{{FILE}}}]", "scaffold: [/srv/d/e: {ensure: present, source: /usr/share/dict}]"),
+        ("line: [l: {path: /srv/d, line: two}]", f"file: [/srv/d/f: {{{DIRECTORY}}}]"),
+        ("line: [l: {path: /srv/d, line: two, ensure: absent}]", f"file: [/srv/d/f: {{{DIRECTORY}}}]"),
+    ],
+)
+def test_what_is_below_a_path_that_another_makes_a_file_is_a_problem(tmp_path, maker, needed):
+    told = refusal(tmp_path, f"  - {needed}\n  - {maker}\n")
+    assert "needs /srv/d as a directory, and " in told
+    assert " makes it a file" in told
+
+
+@pytest.mark.parametrize(
+    "above",
+    [DIRECTORY, "ensure: link, target: /srv/other", "ensure: link, target: e, force: true"],
+)
+def test_what_is_below_a_directory_or_a_link_is_no_problem(tmp_path, above):
+    (tmp_path / "site.yaml").write_text(
+        f"resources:\n  - file:\n      - /srv/d: {{{above}}}\n      - /srv/d/f: {{{FILE}}}\n"
+    )
+    assert len(load(str(tmp_path / "site.yaml")).graph.resources) == 2
+
+
+@pytest.mark.parametrize("source", ["source: /srv/d", "template: /srv/d"])
+def test_a_source_that_another_makes_a_directory_is_a_problem(tmp_path, source):
+    copy = f'ensure: present, {source}, owner: root, group: root, mode: "0644"'
+    told = refusal(tmp_path, f"  - file:\n      - /srv/d: {{{DIRECTORY}}}\n      - /srv/f: {{{copy}}}\n")
+    assert "file#/srv/f reads /srv/d as a file, and file#/srv/d makes it a directory" in told
+
+
+def test_to_edit_what_another_makes_a_directory_is_a_problem(tmp_path):
+    line = "line: [l: {path: /srv/d, line: two, ensure: absent}]"
+    told = refusal(tmp_path, f"  - file: [/srv/d: {{{DIRECTORY}}}]\n  - {line}\n")
+    assert "file#/srv/d and line#l do not agree on ensure of the path /srv/d" in told
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_to_edit_through_a_link_what_another_manages_is_a_problem(tmp_path, is_there):
+    (tmp_path / "link").symlink_to("other")
+    (tmp_path / "other").symlink_to(tmp_path / "file")
+    if is_there:
+        (tmp_path / "file").touch()
+    line = f"line: [l: {{path: {tmp_path}/link, line: two}}]"
+    told = refusal(tmp_path, f"  - file: [{tmp_path}/file: {{{FILE}}}]\n  - {line}\n")
+    words = f"do not agree on content of {tmp_path}/file, to which {tmp_path}/link leads"
+    assert f"file#{tmp_path}/file and line#l {words}" in told
+
+
+def test_two_edits_of_one_file_by_two_names_are_no_problem(tmp_path):
+    (tmp_path / "link").symlink_to("file")
+    lines = "".join(
+        f"      - {name}: {{path: {tmp_path}/{name}, line: {name}}}\n" for name in ("link", "file")
+    )
+    (tmp_path / "site.yaml").write_text(f"resources:\n  - line:\n{lines}")
+    assert len(load(str(tmp_path / "site.yaml")).graph.resources) == 2
+
+
+@pytest.mark.parametrize("other", [FILE, "ensure: link, target: /srv/other"])
+def test_to_tidy_what_another_makes_no_directory_is_a_problem(tmp_path, other):
+    told = refusal(tmp_path, f"  - file: [/srv/d: {{{other}}}]\n  - tidy: [/srv/d: {{age: 1h}}]\n")
+    assert "file#/srv/d and tidy#/srv/d do not agree on ensure of the path /srv/d" in told

@@ -1,8 +1,9 @@
-"""The step that reports resources which contradict each other."""
+"""The step that reports resources which contradict each other, or need something else at a path than another makes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from reactor.graph.graph_builder import GraphBuilder
 from reactor.graph.names import parents
@@ -16,12 +17,14 @@ _NO_CONTRADICTIONS = Resource.contradictions.__func__  # type: ignore[attr-defin
 
 
 def report_contradictions(builder: GraphBuilder) -> None:
-    """Report claims that differ, claims that another resource excludes or removes, and copies of themselves."""
+    """Report claims that differ or that others exclude or remove, what is below files, and sources that can't be ones."""
     builder.diagnostics.extend(_disagreements(builder))
     builder.diagnostics.extend(_excluded(builder))
     builder.diagnostics.extend(_doomed(builder))
+    builder.diagnostics.extend(_edited_by_other_names(builder))
+    builder.diagnostics.extend(_below_files(builder))
     builder.diagnostics.extend(_disagreements_in_groups(builder))
-    builder.diagnostics.extend(_copies_of_themselves(builder))
+    builder.diagnostics.extend(_wrong_sources(builder))
 
 
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
@@ -105,21 +108,75 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
             yield _contradiction(builder, message, (remover, vertex), ("ensure",))
 
 
-def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """The resources whose source is, by another name, the file or directory that they create."""
+def _edited_by_other_names(builder: GraphBuilder) -> Iterator[Diagnostic]:
+    """The files that one resource edits through a symlink, and that another manages by their own path."""
     real = builder.real_paths
+    for vertex, edits in builder.edits.items():
+        for path in edits:
+            theirs = builder.claims_by_path.get(file := real.destination(path))
+            if theirs is None or theirs.vertex == vertex or file == real.of(path):
+                continue
+            wanted = (claim for claim in builder.resources[vertex].claims() if claim.key == path)
+            if attributes := [name for each in wanted for name in each.disagreement(builder.whole(theirs))]:
+                what = f"{' and '.join(attributes)} of {file}, to which {path} leads"
+                message = f"{builder.refs[theirs.vertex]} and {builder.refs[vertex]} do not agree on {what}"
+                yield _contradiction(builder, message, (theirs.vertex, vertex), (attributes[0],))
+
+
+def _below_files(builder: GraphBuilder) -> Iterator[Diagnostic]:
+    """What is provided below a path at which another resource makes a file."""
+    unclaimed = [
+        vertex for vertex in builder.managed if type(builder.resources[vertex]).claims is Resource.claims
+    ]
+    above = {*builder.claims.directories}
+    above.update(
+        path.rpartition("/")[0] for vertex in unclaimed for path in builder.relations(vertex).provides
+    )
+    for directory in tuple(above):
+        above.update(takewhile(lambda here: here not in above, parents(directory)))
+    files = {
+        path: claim.vertex
+        for path in builder.claimed_paths.intersection(above)
+        if builder.whole(claim := builder.claims_by_path[path]).is_of_file
+    }
+    for vertex in builder.managed if files else ():
+        for path in builder.relations(vertex).provides:
+            file = next((here for here in parents(path) if here in files), None)
+            if file is not None and (maker := files[file]) != vertex:
+                message = f"{builder.refs[vertex]} needs {file} as a directory, and {builder.refs[maker]} makes it a file"
+                yield _contradiction(builder, message, (maker, vertex), ("ensure",))
+
+
+def _wrong_sources(builder: GraphBuilder) -> Iterator[Diagnostic]:
+    """The sources that are the copy itself, or a directory."""
     for vertex in builder.managed:
         files = builder.resources[vertex].source_files()
-        if not (files and (sources := [path for path in files if path.startswith("/")])):
-            continue
-        made = [real.of(path) for path in builder.relations(vertex).provides if path.startswith("/")]
-        for source in sources:
-            origin = real.destination(source)
-            if (path := next((path for path in made if _is_within(source, origin, path)), None)) is not None:
-                message = (
-                    f"{builder.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
-                )
-                yield Diagnostic("R0205", message, builder.locate(vertex, ("source",)), "name another source")
+        if files and (sources := [path for path in files if path.startswith("/")]):
+            yield from _copies_of_themselves(builder, vertex, sources)
+            if not builder.claimed_paths.isdisjoint(sources):
+                yield from _directories_as_sources(builder, vertex, sources)
+
+
+def _copies_of_themselves(builder: GraphBuilder, vertex: int, sources: list[str]) -> Iterator[Diagnostic]:
+    """The source that is, by another name, the file or directory that ``vertex`` creates."""
+    real = builder.real_paths
+    made = [real.of(path) for path in builder.relations(vertex).provides if path.startswith("/")]
+    for source in sources:
+        origin = real.destination(source)
+        if (path := next((path for path in made if _is_within(source, origin, path)), None)) is not None:
+            message = (
+                f"{builder.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
+            )
+            yield Diagnostic("R0205", message, builder.locate(vertex, ("source",)), "name another source")
+
+
+def _directories_as_sources(builder: GraphBuilder, vertex: int, sources: list[str]) -> Iterator[Diagnostic]:
+    """The sources that must be files, and that other resources make directories."""
+    for source in sources:  # that of a directory ends with a slash
+        claim = builder.claims_by_path.get(source)
+        if claim is not None and builder.whole(claim).desired.get("ensure") == "directory":
+            message = f"{builder.refs[vertex]} reads {source} as a file, and {builder.refs[claim.vertex]} makes it a directory"
+            yield _contradiction(builder, message, (claim.vertex, vertex), ("source",), ("ensure",))
 
 
 def _is_within(source: str, origin: str, made: str) -> bool:
