@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -68,9 +69,9 @@ class NoopJudge:
         else:
             up = self._bringer(vertex, result.missing)
             up = self._later_providers.get(vertex) if up is None else up
-        if up is None:
-            if result.missing is not None:
+            if up is None:
                 self.missed[vertex] = result.missing
+        if up is None:
             return result
         reason = str(result.error).partition("\n")[0]  # the output of a program follows in further lines
         self._unsure.add(vertex)
@@ -119,15 +120,19 @@ class NoopJudge:
     def _would_come(self, vertex: int, missing: str) -> bool:
         """Whether a change that was not applied would surely provide ``missing``, or something in that directory."""
         self._learn()
-        few, many = sorted((self._providers.get(missing, _NONE), self._results.would_change), key=len)
+        named = frozenset().union(*(self._providers.get(each, _NONE) for each in names_of(missing)))
+        few, many = sorted((named, self._results.would_change), key=len)
         return any(up in many and up not in self._unsure and self._is_unapplied(up, vertex) for up in few)
 
     def _bringer(self, vertex: int, missing: str) -> int | None:
         """The most likely provider of ``missing`` among the unapplied vertices before ``vertex``, or None."""
         self._learn()
         resources = self._vertex_table.resources
-        able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
-        return min(able, key=lambda up: not concerns(resources[up], missing), default=None)
+        names = names_of(missing)
+        able = [
+            up for up in self._unapplied(vertex, self._before) if any(map(resources[up].might_provide, names))
+        ]
+        return min(able, key=lambda up: not concerns(resources[up], *names), default=None)
 
     def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
         """The vertices before ``vertex`` (by ``before``) that a real run would change, nearest first."""
@@ -200,8 +205,9 @@ class LaterProviders:
         return next((up for up in able.likely[:2] if up != vertex), None) if certain is None else certain
 
     def _find_able(self, missing: str) -> _Able:
-        able = [up for up in self._unapplied if self._resources[up].might_provide(missing)]
-        concerned = [up for up in able if concerns(self._resources[up], missing)]
+        names = names_of(missing)
+        able = [up for up in self._unapplied if any(map(self._resources[up].might_provide, names))]
+        concerned = [up for up in able if concerns(self._resources[up], *names)]
         likely = [up for up in able if self._is_likely(self._resources[up], missing)]
         return _Able(frozenset(able), concerned, likely)
 
@@ -209,9 +215,15 @@ class LaterProviders:
         return other.provides_more and not missing.startswith(f"{other.kind}#")
 
 
-def concerns(resource: Resource, missing: str) -> bool:
-    """Whether ``resource`` provides the path ``missing``, or a path above or below it."""
+def names_of(missing: str) -> Sequence[str]:
+    """What is missing, and if that is a symlink, also where it leads: one of them must come."""
+    return (missing, os.path.realpath(missing)) if os.path.islink(missing) else (missing,)
+
+
+def concerns(resource: Resource, *missing: str) -> bool:
+    """Whether ``resource`` provides one of the paths ``missing``, or a path above or below it."""
     return any(
-        f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
+        f"{each}/".startswith(f"{path}/") or f"{path}/".startswith(f"{each}/")
         for each in resource.relations().provides
+        for path in missing
     )

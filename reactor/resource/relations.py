@@ -69,8 +69,7 @@ class Claim(NamedTuple):
     @property
     def is_of_file(self) -> bool:
         """Whether what is there must be a file: only that has content. What else is present may be a directory, too."""
-        is_there = self.desired.get("ensure", "present") == "present"
-        return is_there and ("content" in self.desired or "mode" in self.desired)
+        return "content" in self.desired and self.desired.get("ensure", "present") == "present"
 
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes for which the two claims, both about one thing, want different values."""
