@@ -130,7 +130,8 @@ class GraphBuilder:
     @cached_property
     def edits(self) -> dict[int, Collection[str]]:
         """The paths of files that each of the managed resources changes in part, also through a symlink."""
-        return {vertex: edits for vertex in self.managed if (edits := self.relations(vertex).edits)}
+        every = zip(self.managed, map(self.relations, self.managed), strict=True)
+        return {vertex: relations.edits for vertex, relations in every if relations.edits}
 
     @cached_property
     def real_paths(self) -> RealPaths:

@@ -147,6 +147,15 @@ def _below_files(builder: GraphBuilder) -> Iterator[Diagnostic]:
                 yield _contradiction(builder, message, (maker, vertex), ("ensure",))
 
 
+def _directories_without_claims(builder: GraphBuilder) -> Iterator[str]:
+    """The directories of what is provided by kinds that claim nothing, such as commands."""
+    every: set[type[Resource]] = {type(each) for each in builder.resources}
+    kinds = {kind for kind in every if kind.claims is Resource.claims}
+    for vertex in builder.managed if kinds else ():
+        if type(builder.resources[vertex]) in kinds:
+            yield from (path.rpartition("/")[0] for path in builder.relations(vertex).provides)
+
+
 def _wrong_sources(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """The sources that are the copy itself, or a directory."""
     for vertex in builder.managed:
