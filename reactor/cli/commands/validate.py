@@ -10,7 +10,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.messages import show_diagnostics, warn
 from reactor.cli.options.common import Format, format_option
-from reactor.cli.options.inputs import external_option, manifests_argument, forecasting_inputs_options
+from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
 from reactor.console.number_format import counted
 from reactor.resource.diagnostic import ManifestError
