@@ -43,9 +43,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def _check_command(text: str) -> str:
     if not text.strip() or not text.replace("\t", " ").isprintable():
         raise ValueError("a command is one line of text: put several into a script")
-    words = split_words(text)  # raises ValueError for an open quote
-    if not words or not _PROGRAM.fullmatch(words[0]):
-        raise ValueError("a command begins with the path of a program, or its name in PATH")
+    split_words(text)  # raises ValueError for an open quote
     return text
 
 
@@ -125,6 +123,9 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         if self.command is None:
             hint = "add it: command: /usr/local/bin/backup"
             yield PropertyProblem((), "command is required, unless ensure is absent", hint)
+        elif not self.shell and not _PROGRAM.fullmatch(self._words[0]):
+            words = "a command begins with the path of a program, or its name in PATH"
+            yield PropertyProblem(("command",), words, "if a shell shall read it, add shell: true")
         if not self.on_calendar and self.after_boot is None:
             where, first = ((), "") if self.every is None else (("every",), " first")
             hint = "add on_calendar: daily, or after_boot: 5m"
