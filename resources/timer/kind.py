@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -16,6 +16,7 @@ from reactor import (
     Claim,
     Duration,
     Flag,
+    NamedProgram,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -27,6 +28,7 @@ from reactor import (
 from reactor.hostfs import Inline, accounts, accounts_of, remove_path, write_file
 from reactor.resources import shared_lines
 from reactor.resources.accounts.property_types import AccountName
+from reactor.resources.named_programs import started_by_shell, started_by_systemd
 from reactor.resources.process import split_words
 from reactor.resources.service import Service, own_unit_files
 from reactor.resources.service.kind import ALLOWED, name_problem
@@ -150,7 +152,11 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         if self.ensure == "absent":
             return Relations(removes=self._paths, depends_on=needed)
         needed += [path for path in (self.cwd, *self._words[:1]) if path is not None and path.startswith("/")]
-        return Relations(provides=self._paths, depends_on=needed)
+        return Relations(provides=self._paths, depends_on=needed, names=tuple(self._programs()))
+
+    def _programs(self) -> Iterator[NamedProgram]:
+        command = self.command or ""
+        yield from started_by_shell(command) if self.shell else started_by_systemd(self._words[0])
 
     def sandbox_access(self) -> Iterable[str]:
         """Both unit files. systemd makes the other changes."""

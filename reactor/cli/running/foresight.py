@@ -1,15 +1,22 @@
-"""Why a run of a valid manifest would fail: files that are missing beside it, and files that others could change."""
+"""What a run does not tell of a manifest before it is too late.
+
+A run would fail for files that are missing beside the manifest, and for those that others could change: `validate` tells.
+It would succeed where a user has a shell, or a timer a program, that is not there: a dry run tells.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactor.engine.events import Checked, Ended, Event, Result
+from reactor.engine.noop import LaterProviders
 from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
+    from reactor.graph.graph import Graph
     from reactor.loading import LoadedManifest
     from reactor.resource.base import Resource
 
@@ -56,6 +63,39 @@ def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
     if isinstance(resource, Composite):
         return [("the manifest", resource.manifest_path)] if resource.is_missing else ()
     return [("the source", path.rstrip("/")) for path in resource.source_files()]
+
+
+class MissingPrograms:
+    """Gets the events of a dry run, and tells at its end which programs are missing that resources only name.
+
+    What a resource may bring that is not as desired yet is not missing.
+    """
+
+    def __init__(self, graph: Graph, warn: Callable[[str], None]) -> None:
+        self._graph = graph
+        self._warn = warn
+        self._as_desired: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Note the result of a check; at the end of the run, warn."""
+        if isinstance(event, Checked):
+            (self._as_desired.add if event.result is Result.OK else self._as_desired.discard)(event.ref)
+        elif isinstance(event, Ended):
+            for sentence in self._missing():
+                self._warn(sentence)
+
+    def _missing(self) -> Iterator[str]:
+        resources = [*self._graph.resources.values()]
+        still = [at for at, each in enumerate(resources) if each.ref not in self._as_desired]
+        providers = LaterProviders(still, resources)
+        for at, resource in enumerate(resources):
+            relations = resource.relations()
+            for program in relations.names:
+                if any(map(os.path.exists, program.paths)):
+                    continue
+                if all(providers.find(at, path, relations.depends_on) is None for path in program.paths):
+                    place = resource.declared.place
+                    yield f"{place}: {resource.ref}: {program.words} is not there, and no resource brings it"
 
 
 def _distrusted(files: Iterable[str]) -> Iterator[str]:
