@@ -1,7 +1,13 @@
 """A dry run tells of shells and programs that are named, missing, and brought by nothing."""
 
+import json
+
 import pytest
 
+from reactor.cli.running.foresight import MissingPrograms
+from reactor.engine.events import Ended
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
 from reactor.resource.registry import find_kind
 
 USER = "resources:\n  - user:\n      - ada: { shell: {dir}/fish }\n"
@@ -32,6 +38,26 @@ def test_a_program_that_is_there_or_that_a_resource_brings_is_not_missing(dry_ru
     assert dry_run(USER + PROVIDER).err == ""
     (tmp_path / "fish").touch()
     assert dry_run(USER).err == ""
+
+
+@pytest.mark.parametrize(
+    ("packages", "told"),
+    [
+        (["fish"], []),
+        (["fish:amd64", "shells"], []),
+        (["shells"], ["and no resource brings it, unless a package does"]),
+    ],
+)
+def test_a_package_that_is_not_there_brings_the_program_of_its_name_and_may_bring_others(
+    manifest, packages, told
+):
+    entries = "".join(f"      - {json.dumps(name)}: {{ ensure: present }}\n" for name in packages)
+    said = []
+    missing = MissingPrograms(
+        load((str(manifest(f"{USER}  - package:\n{entries}")),), Inputs()).graph, said.append
+    )
+    missing(Ended(0.0, {}, 0, 0.0, "nothing is left to do"))
+    assert [sentence.partition("is not there, ")[2] for sentence in said] == told
 
 
 @pytest.mark.parametrize(

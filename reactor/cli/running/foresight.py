@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reactor.graph.graph import Graph
     from reactor.loading import LoadedManifest
     from reactor.resource.base import Resource
+    from reactor.resource.relations import NamedProgram
 
 
 def expected_failures(program: LoadedManifest) -> Iterator[str]:
@@ -68,7 +69,8 @@ def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
 class MissingPrograms:
     """Gets the events of a dry run, and tells at its end which programs are missing that resources only name.
 
-    What a resource may bring that is not as desired yet is not missing.
+    What a resource may bring that is not as desired yet is not missing. Of a package nobody knows what it brings before it
+    is there: it counts as bringing the program of its own name.
     """
 
     def __init__(self, graph: Graph, warn: Callable[[str], None]) -> None:
@@ -81,21 +83,34 @@ class MissingPrograms:
         if isinstance(event, Checked):
             (self._as_desired.add if event.result is Result.OK else self._as_desired.discard)(event.ref)
         elif isinstance(event, Ended):
-            for sentence in self._missing():
+            for sentence in self._sentences():
                 self._warn(sentence)
 
-    def _missing(self) -> Iterator[str]:
+    def _sentences(self) -> Iterator[str]:
         resources = [*self._graph.resources.values()]
-        still = [at for at, each in enumerate(resources) if each.ref not in self._as_desired]
-        providers = LaterProviders(still, resources)
+        pending = [at for at, each in enumerate(resources) if each.ref not in self._as_desired]
+        packages = [resources[at] for at in pending if resources[at].provides_more]
+        providers = LaterProviders((at for at in pending if not resources[at].provides_more), resources)
         for at, resource in enumerate(resources):
             relations = resource.relations()
             for program in relations.names:
-                if any(map(os.path.exists, program.paths)):
+                found = [providers.find(at, path, relations.depends_on) for path in program.paths]
+                if found.count(None) < len(found) or _is_there(program) or _is_in_one_of(packages, program):
                     continue
-                if all(providers.find(at, path, relations.depends_on) is None for path in program.paths):
-                    place = resource.declared.place
-                    yield f"{place}: {resource.ref}: {program.words} is not there, and no resource brings it"
+                unless = ", unless a package does" if packages else ""
+                yield (
+                    f"{resource.declared.place}: {resource.ref}: {program.words} is not there, and no resource"
+                    f" brings it{unless}"
+                )
+
+
+def _is_there(program: NamedProgram) -> bool:
+    return any(map(os.path.exists, program.paths))
+
+
+def _is_in_one_of(packages: Iterable[Resource], program: NamedProgram) -> bool:
+    names = {os.path.basename(path) for path in program.paths}
+    return any(package.name.partition(":")[0] in names for package in packages)
 
 
 def _distrusted(files: Iterable[str]) -> Iterator[str]:
