@@ -47,6 +47,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
 
     example = "nginx"
     provides_more = True
+    may_overwrite = frozenset(("file", "line", "block", "setting", "scaffold"))
 
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""
