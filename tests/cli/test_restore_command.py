@@ -206,6 +206,16 @@ def test_that_the_next_run_undoes_it_is_said_while_the_manifest_has_the_file(
     assert restore(path).err == ""
 
 
+def test_that_a_part_of_the_file_may_come_back_is_said(reactor, restore, manifest, state, tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("by hand\n")
+    run(reactor, state, manifest("resources:\n  - line:\n      - managed: {path: {dir}/hosts}\n"))
+    done = restore(path)
+    assert path.read_text() == "by hand\n"
+    said = f"if the manifest of the last run has a line, a block or the like of {path}, the next run changes the file back"
+    assert said in done.err
+
+
 def run(reactor, state, manifest, *options):
     return reactor("run", "--converge-once", "--state-dir", state, *options, manifest)
 

@@ -72,7 +72,7 @@ def restore(
     else:
         _require_own_state(directory)
         if _restore(store, _choose(versions, wanted), form):
-            _warn_of_next_run(directory, [version.ref for version in versions])
+            _warn_of_next_run(directory, versions[0])
 
 
 def _require_own_state(directory: str) -> None:
@@ -218,32 +218,39 @@ async def _nothing_to_record(_found: Any) -> None:
     """Record nothing before the change: a restore has no journal."""
 
 
-def _warn_of_next_run(directory: str, refs: list[str]) -> None:
-    """Warn of a run that undoes the restore: the active one, or the next one. ``refs`` changed the file, newest first."""
+def _warn_of_next_run(directory: str, version: Version) -> None:
+    """Warn of a run that undoes the restore: the active one, or the next one. ``version`` was replaced last."""
     from reactor.journal.state_directory import holder
 
-    if (running := holder(directory)) is not None:
-        warn(
-            f"{running} is running; if its manifest has {refs[0]}, it changes the file back, unless you"
-            f" change the manifest, or pause the resource first: reactor pause {shlex.quote(refs[0])}"
-        )
-    elif (ref := _in_last_run(directory, refs)) is not None:
-        warn(
-            f"the manifest of the last run has {ref}: the next run changes the file back, unless you change"
-            " the manifest"
-        )
+    ref, running = version.ref, holder(directory)
+    writer = _writer_of(directory, version, unknown=None if running is None else ref)
+    back = "changes the file back, unless you change the manifest"
+    if writer is None:
+        return
+    if running is not None:
+        pause = f", or pause it first: reactor pause {shlex.quote(ref)} --for 1h --reason TEXT"
+        pause = pause if writer == ref else ""
+        warn(f"{running} is running; if its manifest has {writer}, it {back}{pause}")
+    elif writer == ref:
+        warn(f"the manifest of the last run has {ref}: the next run {back}")
+    else:
+        warn(f"if the manifest of the last run has {writer}, the next run {back}")
 
 
-def _in_last_run(directory: str, refs: list[str]) -> str | None:
-    """The first of ``refs`` that was in the manifest of the last run, as far as the journal knows."""
+def _writer_of(directory: str, version: Version, unknown: str | None) -> str | None:
+    """What in the newest manifest writes the file: words for it; None for nothing, ``unknown`` without a journal.
+
+    Every kind that writes a file calls it ``file#PATH`` in the backups, so that may be the ref of no resource.
+    """
     from reactor.journal.history import History, HistoryError
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            present = history.present()
+            if version.ref in history.present():
+                return version.ref
+            return None if history.knows(version.ref) else f"a line, a block or the like of {version.path}"
     except HistoryError:
-        return None
-    return next((ref for ref in refs if ref in present), None)
+        return unknown
 
 
 def _time(version: Version) -> str:
