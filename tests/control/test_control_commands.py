@@ -182,6 +182,18 @@ def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
     assert {record["ref"] for record in told["resources"]} >= {"exec#fail", "exec#low", "exec#fine"}
 
 
+def test_a_run_that_was_killed_is_the_last_run(manifest):
+    path = manifest(FILES)
+    assert call("run", "--converge-once", path)[0] == 0
+    with spawned("run", path) as process:
+        wait_until(lambda: "  watching  " in call("events")[1])
+        process.kill()
+        process.wait()
+    said = call("status")[1].splitlines()
+    assert re.fullmatch(r"at the end of the last run, \d\d:\d\d:\d\d \(killed: it recorded no end\)", said[0])
+    assert said[1:] == ["ok 2"], "what was changed by the run before is as desired"
+
+
 def test_where_nothing_ever_ran_status_says_so(state_directory):
     assert call("status") == (2, "", f"no run is active on {state_directory}\n")
     assert status() == {"run": None, "resources": []}
