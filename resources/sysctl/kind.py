@@ -264,9 +264,7 @@ def _read(key: Key) -> str | None:
 
 
 def _read_only(key: Key) -> ResourceError:
-    hint = (
-        "the kernel or the sandbox forbids to set it: remove it from the manifest, or keep its present value"
-    )
+    hint = "the kernel forbids it, or the sandbox of a service: run 'reactor service install' again, or remove it"
     return ResourceError(f"cannot set {key.dotted}: it is read-only here", hint)
 
 
