@@ -46,12 +46,15 @@ def test_a_program_that_is_there_or_that_a_resource_brings_is_not_missing(dry_ru
         (["fish"], []),
         (["fish:amd64", "shells"], []),
         (["shells"], ["and no resource brings it, unless a package does"]),
+        (["fish: {ensure: absent}"], ["and no resource brings it"]),
     ],
 )
 def test_a_package_that_is_not_there_brings_the_program_of_its_name_and_may_bring_others(
     manifest, packages, told
 ):
-    entries = "".join(f"      - {json.dumps(name)}: {{ ensure: present }}\n" for name in packages)
+    entries = "".join(
+        f"      - {each if ': ' in each else json.dumps(each) + ': {ensure: present}'}\n" for each in packages
+    )
     said = []
     missing = MissingPrograms(
         load((str(manifest(f"{USER}  - package:\n{entries}")),), Inputs()).graph, said.append

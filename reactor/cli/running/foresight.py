@@ -95,9 +95,12 @@ class MissingPrograms:
             relations = resource.relations()
             for program in relations.names:
                 found = [providers.find(at, path, relations.depends_on) for path in program.paths]
-                if found.count(None) < len(found) or _is_there(program) or _is_in_one_of(packages, program):
+                if found.count(None) < len(found) or _is_there(program):
                     continue
-                unless = ", unless a package does" if packages else ""
+                able = [each for each in packages if any(map(each.might_provide, program.paths))]
+                if _is_in_one_of(able, program):
+                    continue
+                unless = ", unless a package does" if able else ""
                 yield (
                     f"{resource.declared.place}: {resource.ref}: {program.words} is not there, and no resource"
                     f" brings it{unless}"
