@@ -27,8 +27,7 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
     every_name = [name for names in called.values() for name in names]
     if query.match is not None and not query.matches(every_name):
         raise _unknown(query.match, every_name, history)
-    end, former = (*history.last_ends(), None, None)[:2]
-    before = 0 if former is None else former.id
+    ended, before = _last_end(history)
     last, changed = history.last_of_each()
     records = {
         names: _record(history, names, active, _Events(last.get(ref), changed.get(ref), before))
@@ -42,11 +41,20 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
     counts = Counter(record["state"] for record in records.values())
     return {
         "run": None,
-        "ended": None if end is None else {"time": end.time, "reason": end.record["reason"]},
+        "ended": ended,
         "counts": {str(result): counts[result] for result in Result},
         "watchers": [],
         "resources": shown,
     }
+
+
+def _last_end(history: History) -> tuple[dict[str, Any] | None, int]:
+    """When and why the last run ended, and the id of the end of the run before it. One that left events after all ends was killed."""
+    ends = history.last_ends()
+    if (newest := history.latest(1)) and newest[0].id > (last := ends[0].id if ends else 0):
+        return {"time": newest[0].time, "reason": "killed: it recorded no end"}, last
+    end, former = (*ends, None, None)[:2]
+    return end and {"time": end.time, "reason": end.record["reason"]}, 0 if former is None else former.id
 
 
 def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:

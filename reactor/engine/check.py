@@ -17,7 +17,7 @@ from reactor.resource.base import Resource
 from reactor.resource.health import Examination, Health, HealthCheck, HealthResult, HealthStatus, find_runner
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import Action, Diff, Plan, ResourceError
-from reactor.resource.redaction import LONG, can_mask_all, redact
+from reactor.resource.redaction import LONG, can_mask_all, redact, without_removed_lines
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
 
@@ -276,19 +276,11 @@ def _os_error_text(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
-_WITHHELD = "-[not shown: it may hold a former secret]"
-
-
 async def without_secrets(resource: Resource, diff: Diff) -> str:
     """The text of ``diff`` with secrets masked; just a sentence if a secret is too short to be masked."""
     if not can_mask_all():
         return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
-    head, hunks, body = (await diff()).partition("\n@@ ")
-    if not hunks:
-        return redact(head)
-    ranges, *lines = body.split("\n")
-    shown = (_WITHHELD if line.startswith("-") else line for line in lines)
-    return await redact_aside("\n".join([head, f"@@ {ranges}", *shown]))
+    return await redact_aside(without_removed_lines(await diff()))
 
 
 async def redact_aside(text: str) -> str:

@@ -313,7 +313,7 @@ class Engine:
         follower = self.manifest_follower
         if not follower.outdated and follower.left_behind:
             return "the manifest was changed meanwhile and can't be used"
-        done = "not converged" if failed else "nothing is left to do"
+        done = "not converged" if failed else self.options.done
         return self._end_reason or follower.why or done
 
     def _on_idle(self) -> None:

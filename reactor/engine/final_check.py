@@ -3,7 +3,8 @@
 Kinds whose resources are applied in groups share one thing: installing one package may install or remove others. Other
 kinds name the kinds that they may undo: starting a service stops a conflicting one. In a run with watches, events lead
 to a check of the affected resources. Without watches, they are checked once more before the run ends. That check
-repairs nothing: two resources that undo each other would keep the run from ending.
+repairs nothing: two resources that undo each other would keep the run from ending. Only what can't undo the other in turn
+is repaired, such as a file that a package has brought after it was found absent.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class FinalCheck:
         self._vertex_table = vertex_table
         self._results = results
         self._changers: dict[str, set[int]] = {}
+        self._overwritten: set[str] = set()
         self.is_under_way = False
         self.found: dict[int, CheckResult] = {}
         """The results on the vertices that are no longer as desired."""
@@ -39,7 +41,7 @@ class FinalCheck:
     @property
     def is_due(self) -> bool:
         """Whether anything was changed that may have undone another resource."""
-        return bool(self._changers)
+        return bool(self._changers or self._overwritten)
 
     def changes(self, vertex: int) -> None:
         """Record that the check of ``vertex`` is about to change something."""
@@ -48,20 +50,28 @@ class FinalCheck:
             self._changers.setdefault(resource.kind, set()).add(vertex)
         for kind in resource.may_undo:
             self._changers.setdefault(kind, set()).add(vertex)
+        self._overwritten |= resource.may_overwrite
 
     async def take(self, blocked: Collection[int]) -> list[int]:
         """Check every vertex that was as desired and that a change may have undone.
 
-        Return those that no longer are as desired.
+        Return those that no longer are as desired. Those that are not in `found` are to be repaired.
         """
         changers, self._changers = self._changers, {}
+        overwritten, self._overwritten = self._overwritten, set()
+        undone = []
         self.is_under_way = True
-        for vertex, resource in self._settled(changers, blocked):
+        for vertex, resource in self._settled(changers.keys() | overwritten, blocked):
+            if resource.kind not in changers and resource.declared.form.is_ccm:
+                continue  # in order, and once
             result = await check(resource, refresh=False, noop=True, diff=False, before_apply=_never)
-            if result.outcome is not Outcome.OK:
+            if result.outcome is Outcome.OK:
+                continue
+            undone.append(vertex)
+            if resource.kind in changers:
                 self.found[vertex] = self._undone(result, changers[resource.kind] - {vertex})
         self.is_under_way = False
-        return list(self.found)
+        return undone
 
     def _settled(self, kinds: Collection[str], blocked: Collection[int]) -> Iterator[tuple[int, Resource]]:
         """The vertices of ``kinds`` that were as desired.

@@ -30,3 +30,8 @@ class RunOptions(NamedTuple):
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
     pending_refreshes: frozenset[str] = frozenset()
     recorded: frozenset[str] | None = None
+
+    @property
+    def done(self) -> str:
+        """Why a run ends that has done all, as text."""
+        return "end of the dry run" if self.noop else "nothing is left to do"

@@ -32,7 +32,7 @@ _CHUNK = 256 * 1024
 
 
 class Content(Protocol):
-    """The desired content of a file. One with a true attribute ``is_secret`` is not shown in diffs."""
+    """The desired content of a file. With a true attribute ``is_secret`` it is a `GuardedContent`."""
 
     def unchanged(self) -> bool:
         """Whether the content is certainly the one that `equals` last compared. Costs at most one stat."""
@@ -48,6 +48,15 @@ class Content(Protocol):
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes."""
+
+
+class GuardedContent(Content, Protocol):
+    """Content that was made where secrets are at hand."""
+
+    is_secret: bool
+
+    async def shows_no_secret(self) -> bool:
+        """Whether it is the same whatever the secrets are. Otherwise no diff shows it. Raises ResourceError."""
 
 
 class Inline:

@@ -6,13 +6,15 @@ import os
 import stat
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from typing import TypeGuard
 
 from reactor.hostfs.attributes import Change
 from reactor.hostfs.backups import ShortFile
-from reactor.hostfs.content import Bytes, Content, Inline, read
+from reactor.hostfs.content import Bytes, Content, GuardedContent, Inline, read
 from reactor.hostfs.safe_open import open_content_stat, open_path
 from reactor.resource.escaping import escaped
 from reactor.resource.plan import Diff, ResourceError
+from reactor.resource.redaction import without_removed_lines
 from reactor.resource.threads import in_thread
 
 _AT_ONCE = 16 * 1024
@@ -30,7 +32,7 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
 
     If ``content`` is None, the file is removed.
     """
-    if getattr(content, "is_secret", False):
+    if not await _may_show(content):
         return await secret_diff(path, changes, removed=False)
     try:
         old = _head(path)
@@ -41,7 +43,8 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
     if content is not None:
         await content.prepare()
     new = None if content is None else content.head(_LIMIT + 1)
-    return partial(_content_text, path, old, new, changes)
+    text = partial(_content_text, path, old, new, changes)
+    return partial(_without_removed, text) if _is_guarded(content) else text
 
 
 async def replaced_text(path: str, old: ShortFile, new: Inline, changes: Sequence[Change]) -> str:
@@ -53,12 +56,24 @@ async def replaced_text(path: str, old: ShortFile, new: Inline, changes: Sequenc
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
     """The diff of a file that is created, or that replaces a directory or another non-file."""
-    if getattr(content, "is_secret", False):
+    if not await _may_show(content):
         return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=True, old=False)
     if isinstance(content, Inline):
         return partial(_new_text, path, content, changes)
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
+
+
+def _is_guarded(content: Content | None) -> TypeGuard[GuardedContent]:
+    return bool(getattr(content, "is_secret", False))
+
+
+async def _may_show(content: Content | None) -> bool:
+    return not _is_guarded(content) or await content.shows_no_secret()
+
+
+async def _without_removed(diff: Diff) -> str:
+    return without_removed_lines(await diff())
 
 
 async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) -> Diff:

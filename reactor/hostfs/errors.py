@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import errno
-import os.path
+import os
 from types import TracebackType
 
 from reactor.resource.plan import ResourceError
 
+READ_ONLY_HINT = (
+    "mount the file system writable; if reactor is a service, its sandbox may be too tight for the manifest of now:"
+    " run 'reactor service install' with it again"
+)
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
     errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
-    errno.EROFS: "the file system is mounted read-only: mount it writable",
+    errno.EROFS: READ_ONLY_HINT,
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",
     errno.EBUSY: "something is mounted there: unmount it first",
@@ -41,6 +45,14 @@ def resource_error(error: OSError, doing: str, hint: str | None = None) -> Resou
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None
     return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0), missing=missing)
+
+
+def read_only_hint(path: str) -> str | None:
+    """What to do if the file system of ``path`` is mounted read-only; None if it is not."""
+    try:
+        return READ_ONLY_HINT if os.statvfs(path).f_flag & os.ST_RDONLY else None
+    except OSError:
+        return None
 
 
 class ErrorContext:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from reactor.language.values import to_string
@@ -90,6 +91,13 @@ def scramble_paths(
     names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], marked: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return ``names`` with a scrambled value at each of the paths ``secrets``."""
+    return replace_paths(names, secrets, partial(scrambled, marked=marked))
+
+
+def replace_paths(
+    names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], replace: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Return ``names`` with another value at each of the paths ``secrets``: what ``replace`` makes of the present one."""
     found = dict(names)
     for root in {path[0] for path in secrets}:
         found[root] = _copied(found[root])
@@ -98,8 +106,39 @@ def scramble_paths(
         for key in way:
             holder = holder.get(key) if isinstance(holder, dict) else None
         if isinstance(holder, dict) and last in holder:
-            holder[last] = scrambled(holder[last], marked)
+            holder[last] = replace(holder[last])
     return found
+
+
+def with_unrelated(names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]]) -> dict[str, Any] | None:
+    """Return ``names`` with an unrelated value at each of the paths ``secrets``; None if one of them can't be replaced.
+
+    What is made alike from both does not depend on the secrets. Unlike scrambled ones, these are of no use: what fails with
+    them depends on the secrets, too.
+    """
+    secrets = [*secrets]
+    found = replace_paths(names, secrets, _unrelated)
+    has_same = any(_at(found, path) is not None and _at(found, path) == _at(names, path) for path in secrets)
+    return None if has_same else found
+
+
+def _at(names: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        names = names.get(key) if isinstance(names, Mapping) else None
+    return names
+
+
+def _unrelated(value: Any) -> Any:
+    """A value of the same form, of which nothing is as in ``value``: no character, no length, no number."""
+    if isinstance(value, Mapping):
+        return {key: _unrelated(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_unrelated(item) for item in value]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return 8 if value == 7 else 7  # noqa: PLR2004 - any two numbers
+    return "".join("y" if each == "x" else "x" for each in str(value)) + "x"
 
 
 def differing(value: Any, other: Any) -> Iterator[str]:

@@ -11,8 +11,9 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.secrets import with_unrelated
 from reactor.manifest.evaluation import offset_in_source
-from reactor.manifest.expression_functions import ExpressionFunctions
+from reactor.manifest.expression_functions import ExpressionFunctions, OtherSecrets
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 from reactor.resource.hashes import blake2b
@@ -67,6 +68,15 @@ class TemplateValues:
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
         self.moment = expression_functions.moment
+        self._own = own
+
+    def with_other_secrets(self) -> TemplateValues | None:
+        """Return the same values with unrelated secrets; None if one of them can't be replaced."""
+        own = self._own
+        names = with_unrelated(own.scope.names, own.scope.secrets)
+        if names is None:
+            return None
+        return TemplateValues(OtherSecrets(own.base, names, own.scope.secrets, own.moment, own.network))
 
     @cached_property
     def digest(self) -> bytes:

@@ -114,10 +114,10 @@ class ExpressionFunctions:
         return text
 
     @cached_property
-    def _scrambled(self) -> _Scrambled:
+    def _scrambled(self) -> OtherSecrets:
         secrets = self.scope.secrets
         names = scramble_paths(self.scope.names, secrets, partial(with_each_secret, make=scrambled))
-        return _Scrambled(self.base, names, secrets, self.moment, self.network)
+        return OtherSecrets(self.base, names, secrets, self.moment, self.network)
 
     def _other_secrets(self) -> Scope:
         return self._scrambled.lent(self._outputs, may_wait=self._may_wait)
@@ -328,7 +328,7 @@ class ExpressionFunctions:
             self._depth -= 1
 
 
-class _Scrambled(ExpressionFunctions):
+class OtherSecrets(ExpressionFunctions):
     """The same functions with other secrets: the parts of a result that differ were made from secrets."""
 
     def __init__(

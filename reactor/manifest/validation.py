@@ -149,13 +149,7 @@ class Inspector:
                 hint = f"in YAML 1.2 {found} is a string: write true or false"
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
-                words = str(found).split()
-                is_command = path[-1] == "command" and len(words) > 1
-                hint = (
-                    f"write each word by itself: [{', '.join(words)}]"
-                    if is_command
-                    else f"put it in brackets: [{given}]"
-                )
+                hint = _hint_on_list(str(found), given, is_command=path[-1] == "command")
             self._add("R0109", f"{spot.label} must be {types}, not {given}", path, hint)
 
     def _add(
@@ -193,6 +187,14 @@ class Inspector:
 
     def _field(self, name: str | int) -> str:
         return field_names(self._model).get(str(name), str(name))
+
+
+def _hint_on_list(text: str, given: str, *, is_command: bool) -> str:
+    """How to write ``text`` as a list: a command has blanks between its words, anything else commas."""
+    words = text.split() if is_command else [each.strip() for each in text.split(",")]
+    if len(words) > 1 and all(words):
+        return f"write each {'word ' if is_command else ''}by itself: [{', '.join(words)}]"
+    return f"put it in brackets: [{given}]"
 
 
 def _cleaned(message: str) -> str:

@@ -58,6 +58,8 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     """The properties of the example, besides the required ones, without which ``reactor show KIND`` is an error."""
     may_undo: ClassVar[frozenset[str]] = frozenset()
     """Kinds that a change of this kind may undo as a side effect: a run that ends checks their resources once more."""
+    may_overwrite: ClassVar[frozenset[str]] = frozenset()
+    """The same for kinds that can't undo this one in turn: what it has undone is repaired before the run ends."""
     provides_more: ClassVar[bool] = False
     """Whether it may provide more than `relations` lists, as a package does: a dry run can't tell what will be missing."""
     has_moving_watches: ClassVar[bool] = False
@@ -241,10 +243,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
 
     @classmethod
     def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - most have none
-        """The pairs of ``members``, all the resources with one group key, that can't both be as desired.
-
-        Contradictory resources make the manifest invalid.
-        """
+        """The pairs of ``members``, all with one group key, that can't both be as desired: an invalid manifest."""
         return ()
 
     def source_files(self) -> Collection[str]:
@@ -261,8 +260,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """What the service's sandbox must allow: a `SandboxAccess`, or an absolute path that this writes.
 
-        The default is everything. Work that systemd or another service does on a request over its bus or socket needs
-        no access.
+        The default is everything. Work that another service does on a request over its bus or socket needs no access.
         """
         return (SandboxAccess.ANYTHING,)
 

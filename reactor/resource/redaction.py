@@ -20,7 +20,7 @@ MASK = "[secret]"
 LONG = 64 * 1024
 """Characters. A longer text is searched in a thread."""
 _MOST_MASKED = 64
-
+_WITHHELD = "-[not shown: it may hold a former secret]"
 
 _names: dict[str, None] = {}
 """Refs, which are not masked. The keys of a dictionary take a seventh of the memory of a set."""
@@ -106,6 +106,16 @@ def redact(text: str) -> str:
         _masked.clear()  # in one step: threads search too
     _masked[hash(masked), len(masked)] = count
     return masked
+
+
+def without_removed_lines(diff: str) -> str:
+    """A unified diff without its removed lines, which may hold a former secret: that is not known any more."""
+    head, hunks, body = diff.partition("\n@@ ")
+    if not hunks:
+        return diff
+    ranges, *lines = body.split("\n")
+    shown = (_WITHHELD if line.startswith("-") else line for line in lines)
+    return "\n".join([head, f"@@ {ranges}", *shown])
 
 
 def with_each_secret(text: str, make: Callable[[str], str]) -> str:

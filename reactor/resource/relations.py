@@ -9,6 +9,13 @@ from typing import NamedTuple, Self
 from reactor.resource.hashes import blake2b
 
 
+class NamedProgram(NamedTuple):
+    """A program, or a shell, that others will start: it is one of ``paths``. ``words`` call it, for messages."""
+
+    words: str
+    paths: Collection[str]
+
+
 class Relations(NamedTuple):
     """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, by what the resource does with them.
 
@@ -23,6 +30,7 @@ class Relations(NamedTuple):
       ``declared.managed_paths`` then has the paths below it that others provide.
     - ``edits``: those of ``provides`` of which this changes only a part. Resources that edit one path do not wait for
       each other.
+    - ``names``: programs that others start later, so that nothing fails here without them: a dry run tells which are missing.
     """
 
     provides: Collection[str] = ()
@@ -31,6 +39,7 @@ class Relations(NamedTuple):
     depends_on: Collection[str] = ()
     purges: str | None = None
     edits: Collection[str] = ()
+    names: Collection[NamedProgram] = ()
 
 
 NO_RELATIONS = Relations()

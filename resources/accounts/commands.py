@@ -8,7 +8,10 @@ from __future__ import annotations
 import trio
 
 from reactor import ResourceError
+from reactor.hostfs import read_only_hint
 from reactor.resources.process import perform
+
+_ACCOUNTS = "/etc"
 
 _changing = trio.Lock()
 
@@ -28,4 +31,4 @@ async def change(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - a
             hint = next(
                 (hint for word, hint in _HINTS.items() if missing and word in error.message), error.hint
             )
-            raise ResourceError(error.message, hint) from error
+            raise ResourceError(error.message, hint or read_only_hint(_ACCOUNTS)) from error

@@ -16,6 +16,7 @@ from reactor import (
     Claim,
     Exclusion,
     Flag,
+    NamedProgram,
     PathState,
     PathWatch,
     Plan,
@@ -173,7 +174,11 @@ class User(Resource[UserState], kind="user"):
         home = () if self.home is None else (self.home,)
         if self.ensure == "absent":
             return Relations(removes=user, clears=home if self.manage_home else (), depends_on=dependencies)
-        return Relations(provides=(*user, *(home if self._makes_home else ())), depends_on=dependencies)
+        return Relations(
+            provides=(*user, *(home if self._makes_home else ())),
+            depends_on=dependencies,
+            names=() if self.shell is None else (NamedProgram(f"the shell {self.shell}", (self.shell,)),),
+        )
 
     def _dependencies(self) -> Iterator[str]:
         """The account files, the groups, the shell, and the parent of the home directory."""

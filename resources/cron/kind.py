@@ -47,6 +47,7 @@ from reactor.resources.cron.property_types import (
     Schedule,
     Weekday,
 )
+from reactor.resources.named_programs import started_by_shell
 from reactor.resources.owned_lines import SharedFile
 from reactor.resources.shared_lines import Found
 
@@ -160,13 +161,14 @@ class Cron(SharedFile, kind="cron"):
             *accounts_of(self.user, None),
             *(DAEMONS if self.ensure == "present" else ()),
         )
+        programs = tuple(started_by_shell(self.command or "")) if self.ensure == "present" else ()
         if self.table == "user":
-            return Relations(depends_on=needed)
+            return Relations(depends_on=needed, names=programs)
         file = (self._path,)
         return (
             Relations(removes=file, depends_on=needed)
             if self.ensure == "absent"
-            else Relations(provides=file, depends_on=needed)
+            else Relations(provides=file, depends_on=needed, names=programs)
         )
 
     def sandbox_access(self) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from reactor import DistrustedError, ResourceError, emit_output, in_thread, open_input, sandboxed_engine
 from reactor.hostfs import ErrorContext, Inline, Stamp, stamp_is_reliable, stamp_of
 from reactor.resources.file.property_types import TemplatePath
-from reactor.resources.scaffold.rendering import Renderer
+from reactor.resources.scaffold.rendering import Renderer, Values
 
 
 class _Template(NamedTuple):
@@ -115,17 +115,22 @@ class TemplateContent:
     ) -> None:
         self.values = path.values
         self.is_secret = is_secret or path.values.has_secrets
-        """Whether the content must not be shown."""
+        """Whether the content may show a secret."""
+        self._has_own_secret = is_secret
         self._path = path
         self._source = SourceFile(path)
         self._make = partial(self._renderer_of, engine, data)
         self._renderer: Renderer | None = None
         self._inline: Inline | None = None
+        self._harmless: Inline | None = None
+        """The content that showed no secret, if any was compared."""
 
-    def _renderer_of(self, engine: str, data: dict[str, Any] | None) -> Renderer:
+    def _renderer_of(
+        self, engine: str, data: dict[str, Any] | None, source: SourceFile, values: Values
+    ) -> Renderer:
         make: Callable[..., Any] = partial(sandboxed_engine(engine).tree, delimiters=None)
         overlay = {} if data is None else {"data": data, "Data": data}
-        return Renderer(self._source, make, self.values, overlay, skip_empty=False, is_secret=self.is_secret)
+        return Renderer(source, make, values, overlay, skip_empty=False, is_secret=self.is_secret)
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -154,13 +159,30 @@ class TemplateContent:
         """Render the content. Raises ResourceError."""
         await self._current()
 
+    async def shows_no_secret(self) -> bool:
+        """Whether it is the same whatever the secrets are: it is rendered once more, with others. Raises ResourceError."""
+        content = await self._current()
+        if self._has_own_secret or (others := self.values.with_other_secrets()) is None:
+            return False
+        if self._harmless is not content and await in_thread(self._renders_the_same, others, content):
+            self._harmless = content
+        return self._harmless is content
+
+    def _renders_the_same(self, others: Values, content: Inline) -> bool:
+        renderer = self._make(SourceFile(self._path), others)
+        try:
+            renderer.refresh()
+        except ResourceError:  # of a secret that another one can't stand for
+            return False
+        return [*renderer.files.values()] == [content.text]
+
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the content that `prepare` rendered."""
         return b"" if self._inline is None else self._inline.head(limit)
 
     async def _current(self) -> Inline:
         if self._inline is None or not self.unchanged():
-            renderer = self._renderer = self._renderer or self._make()
+            renderer = self._renderer = self._renderer or self._make(self._source, self.values)
             self._inline = None
             self._inline = await in_thread(self._render, renderer)
             for remark in renderer.remarks():

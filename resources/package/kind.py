@@ -41,12 +41,16 @@ from reactor.resources.package.property_checks import (
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 
+_NEVER_PACKAGED = ("/media/", "/mnt/", "/proc/", "/root/", "/sys/")
+"""Directories in which the Filesystem Hierarchy Standard leaves everything to the host."""
+
 
 class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and its version."""
 
     example = "nginx"
     provides_more = True
+    may_overwrite = frozenset(("file", "line", "block", "setting", "scaffold"))
 
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""
@@ -134,6 +138,10 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
             if self._desired.is_removal
             else Relations(provides=units, depends_on=(*self._provider.settings, *self.source_files()))
         )
+
+    def might_provide(self, missing: str) -> bool:
+        """Whether ``missing`` may come with it: no path where packages put nothing."""
+        return not (self._desired.is_removal or f"{missing}/".startswith(_NEVER_PACKAGED))
 
     @cached_property
     def _units(self) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ _KNOWN: tuple[tuple[str, Format], ...] = (
     (r".*\.toml", "toml"),
     (r".*\.ya?ml", "yaml"),
     (r".*(\.(ini|cfg|desktop|repo|cnf)|/\.?gitconfig|/\.?my\.cnf|/\.npmrc|/\.?pip\.conf)", "ini"),
+    (r"/etc/fail2ban/.*\.(conf|local)", "ini"),
+    (r".*/postgresql\.conf|/etc/postgresql/.*/conf\.d/.*\.conf", "ini"),
     (r"/etc/sysctl(\.d/.*)?\.conf", "keyvalue"),
     (r"/etc/(default|sysconfig)/.*", "keyvalue"),
     (r".*/(login\.defs|environment|os-release|nsswitch\.conf|adduser\.conf|useradd)", "keyvalue"),

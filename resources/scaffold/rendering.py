@@ -31,6 +31,9 @@ class Values(Protocol):
     def has_secrets(self) -> bool:
         """Whether the data contain secrets."""
 
+    def with_other_secrets(self) -> Values | None:
+        """The same with other secrets of the same form, or None. What renders the same from both shows no secret."""
+
     @property
     def strict(self) -> bool:
         """Whether a missing value is an error."""
@@ -62,6 +65,9 @@ class FixedValues:
     strict: bool = True
     moment: datetime | None = None
     digest: bytes = b""
+
+    def with_other_secrets(self) -> None:
+        """Nobody knows which of the values are secret."""
 
     def matches(self, other: Any) -> bool:
         """Whether ``other`` are the same values."""

@@ -199,8 +199,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
                 pass
         if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
             return
-        hint = "the kernel or the sandbox forbids to set it: remove it from the manifest, or keep its present value"
-        raise ResourceError(f"cannot set {self._key.dotted}: it is read-only here", hint)
+        raise _read_only(self._key)
 
     async def reversal(self, state: SysctlState) -> Self:
         """The value as it was, persisted if our file existed."""
@@ -264,10 +263,20 @@ def _read(key: Key) -> str | None:
             return None
 
 
+def _read_only(key: Key) -> ResourceError:
+    hint = "the kernel forbids it, or the sandbox of a service: run 'reactor service install' again, or remove it"
+    return ResourceError(f"cannot set {key.dotted}: it is read-only here", hint)
+
+
 def _write(key: Key, value: str) -> None:
     """Write the value. Blocking: vm.nr_hugepages, for example, takes seconds."""
     with ErrorContext(f"set {key.dotted}"):
-        fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
+        try:
+            fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            raise _read_only(key) from error
         try:
             os.write(fd, f"{value}\n".encode())
         except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -16,6 +16,7 @@ from reactor import (
     Claim,
     Duration,
     Flag,
+    NamedProgram,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -27,6 +28,7 @@ from reactor import (
 from reactor.hostfs import Inline, accounts, accounts_of, remove_path, write_file
 from reactor.resources import shared_lines
 from reactor.resources.accounts.property_types import AccountName
+from reactor.resources.named_programs import started_by_shell, started_by_systemd
 from reactor.resources.process import split_words
 from reactor.resources.service import Service, own_unit_files
 from reactor.resources.service.kind import ALLOWED, name_problem
@@ -43,9 +45,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def _check_command(text: str) -> str:
     if not text.strip() or not text.replace("\t", " ").isprintable():
         raise ValueError("a command is one line of text: put several into a script")
-    words = split_words(text)  # raises ValueError for an open quote
-    if not words or not _PROGRAM.fullmatch(words[0]):
-        raise ValueError("a command begins with the path of a program, or its name in PATH")
+    split_words(text)  # raises ValueError for an open quote
     return text
 
 
@@ -125,6 +125,9 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         if self.command is None:
             hint = "add it: command: /usr/local/bin/backup"
             yield PropertyProblem((), "command is required, unless ensure is absent", hint)
+        elif not self.shell and not _PROGRAM.fullmatch(self._words[0]):
+            words = "a command begins with the path of a program, or its name in PATH"
+            yield PropertyProblem(("command",), words, "if a shell shall read it, add shell: true")
         if not self.on_calendar and self.after_boot is None:
             where, first = ((), "") if self.every is None else (("every",), " first")
             hint = "add on_calendar: daily, or after_boot: 5m"
@@ -149,7 +152,11 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         if self.ensure == "absent":
             return Relations(removes=self._paths, depends_on=needed)
         needed += [path for path in (self.cwd, *self._words[:1]) if path is not None and path.startswith("/")]
-        return Relations(provides=self._paths, depends_on=needed)
+        return Relations(provides=self._paths, depends_on=needed, names=tuple(self._programs()))
+
+    def _programs(self) -> Iterator[NamedProgram]:
+        command = self.command or ""
+        yield from started_by_shell(command) if self.shell else started_by_systemd(self._words[0])
 
     def sandbox_access(self) -> Iterable[str]:
         """Both unit files. systemd makes the other changes."""

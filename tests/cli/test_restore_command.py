@@ -191,6 +191,31 @@ def test_a_run_that_goes_on_is_named(restore, motd, state):
     assert f"if its manifest has file#{motd}, it changes the file back" in done.err
 
 
+def test_that_the_next_run_undoes_it_is_said_while_the_manifest_has_the_file(
+    reactor, restore, manifest, state, tmp_path
+):
+    path = tmp_path / "motd"
+    path.write_text("by hand")
+    entry = "resources:\n  - file:\n      - {dir}/%s: {ensure: present, content: managed, {own}}\n"
+    run(reactor, state, manifest(entry % "motd"))
+    assert restore(path).err == (
+        f"warning: the manifest of the last run has file#{path}: the next run changes the file back, unless you"
+        " change the manifest\n"
+    )
+    run(reactor, state, manifest(entry % "other"))
+    assert restore(path).err == ""
+
+
+def test_that_a_part_of_the_file_may_come_back_is_said(reactor, restore, manifest, state, tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("by hand\n")
+    run(reactor, state, manifest("resources:\n  - line:\n      - managed: {path: {dir}/hosts}\n"))
+    done = restore(path)
+    assert path.read_text() == "by hand\n"
+    said = f"if the manifest of the last run has a line, a block or the like of {path}, the next run changes the file back"
+    assert said in done.err
+
+
 def run(reactor, state, manifest, *options):
     return reactor("run", "--converge-once", "--state-dir", state, *options, manifest)
 

@@ -267,6 +267,15 @@ def test_a_user_who_called_sudo_runs_manifests_of_their_own_and_of_no_other_user
     assert (own.code, own.err, ran()) == (0, "", True)
 
 
+def test_what_a_run_would_refuse_is_that_of_a_run_with_the_same_owners(place):
+    manifest = place / "m.yaml"
+    warning = f"warning: 'reactor run' would refuse {manifest}: {place} belongs to "
+    os.chown(place, MALLORY, MALLORY)
+    assert warning in command("validate", "--trust-owner", str(MALLORY + 1), manifest).err
+    done = command("validate", "--trust-owner", str(MALLORY), manifest)
+    assert (done.code, done.err) == (0, "")
+
+
 def test_owners_and_groups_that_are_named_are_trusted(place, ran):
     given_away(place)
     writable_by_a_group(place / "m.yaml")

@@ -172,7 +172,7 @@ def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
         process.send_signal(signal.SIGTERM)
         finish(process)
     code, out, err = call("status")
-    assert code == 2
+    assert code == 1
     assert err.startswith("no run is active on ")
     assert out.startswith("at the end of the last run, ")
     assert "exec#fail  failed  at " in out
@@ -180,6 +180,18 @@ def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
     told = status("--all")
     assert told["run"] is None
     assert {record["ref"] for record in told["resources"]} >= {"exec#fail", "exec#low", "exec#fine"}
+
+
+def test_a_run_that_was_killed_is_the_last_run(manifest):
+    path = manifest(FILES)
+    assert call("run", "--converge-once", path)[0] == 0
+    with spawned("run", path) as process:
+        wait_until(lambda: "  watching  " in call("events")[1])
+        process.kill()
+        process.wait()
+    said = call("status")[1].splitlines()
+    assert re.fullmatch(r"at the end of the last run, \d\d:\d\d:\d\d \(killed: it recorded no end\)", said[0])
+    assert said[1:] == ["ok 2"], "what was changed by the run before is as desired"
 
 
 def test_where_nothing_ever_ran_status_says_so(state_directory):
@@ -363,6 +375,20 @@ def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manif
     code, out, err = call("status", *asked)
     assert (code, out) == (2, "")
     assert "error[R0605]: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [((), 1), (("--failed",), 1), (("exec#false",), 1), (("exec#*",), 1), (("exec#true",), 2)],
+)
+def test_what_the_last_run_left_failed_ends_with_1_as_that_run_did(manifest, asked, code):
+    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
+    assert call("status", *asked)[0] == code
+
+
+def test_that_the_last_run_left_all_as_desired_is_not_known_to_be_so_now(manifest):
+    assert call("run", "--converge-once", manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
+    assert call("status")[0] == 2
 
 
 @pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])

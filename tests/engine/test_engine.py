@@ -50,11 +50,19 @@ async def test_a_semaphore_that_is_named_twice_is_taken_once(autojump_clock):
     assert ended.duration == pytest.approx(2)
 
 
-@pytest.mark.parametrize(("failures", "reason"), [(9, "not converged"), (0, "nothing is left to do")])
-async def test_a_run_that_ends_with_failures_does_not_say_that_nothing_is_left_to_do(
-    autojump_clock, failures, reason
+@pytest.mark.parametrize(
+    ("failures", "noop", "reason"),
+    [
+        (9, False, "not converged"),
+        (9, True, "not converged"),
+        (0, False, "nothing is left to do"),
+        (0, True, "end of the dry run"),
+    ],
+)
+async def test_a_run_that_ends_with_failures_or_a_dry_one_does_not_say_that_nothing_is_left_to_do(
+    autojump_clock, failures, noop, reason
 ):
-    ended, _ = await converge_once(scripted("a", failures=failures))
+    ended, _ = await converge_once(scripted("a", failures=failures), options=RunOptions(noop=noop))
     assert ended.reason == reason
 
 

@@ -10,6 +10,7 @@ from reactor.engine.events import Cause, Checked, Output, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
+from reactor.secrets.reader import RunSecrets
 from reactor.testing.story import converge_once, running
 
 INPUTS = Inputs(facts={"host": {"info": {"os": "linux"}}}, environ={"HOME": "/root"})
@@ -20,14 +21,14 @@ OWN = "owner: '0', group: '0', mode: '0644'"
 def site(tmp_path):
     """The graph of one file with a template ``x``, and with these data."""
 
-    def site(source=None, more="", data="{port: 8080}"):
+    def site(source=None, more="", data="{port: 8080}", **inputs):
         if source is not None:
             (tmp_path / "x").write_text(source)
         (tmp_path / "site.yaml").write_text(
             f"data: {data}\nresources:\n"
             f"  - file: [{{{tmp_path}/out: {{ensure: present, template: x, {OWN}{more}}}}}]\n"
         )
-        return load(str(tmp_path / "site.yaml"), INPUTS).graph
+        return load(str(tmp_path / "site.yaml"), INPUTS._replace(**inputs)).graph
 
     return site
 
@@ -232,6 +233,69 @@ async def test_no_diff_and_no_error_shows_what_secret_data_render(site, out, fou
     _, story = await converge_once(graph=site("{{ data.password + 1 }}", data=SECRET))
     assert "hunter2222" not in repr(story.events)
     assert "x:1:" in (story.checks(f"file#{out}")[0].error or "")
+
+
+PUBLIC = "{% if data.password %}port {{ data.port }}\n{% endif %}{{ data.password | length > 3 }}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "source"),
+    [
+        ("", PUBLIC),
+        (", engine: go", "port {{ .data.port }}\n{{ if .data.password }}True{{ end }}\n"),
+        (", data: {port: 8080}", "port {{ data.port }}\n{{ lookup('data.password') is defined }}\n"),
+    ],
+)
+async def test_a_diff_shows_what_does_not_depend_on_a_secret_and_nothing_that_it_replaces(
+    site, out, more, source
+):
+    out.write_text("port 8080\nformer secret\n")
+    graph = site(source, more, data=f"{SECRET}\n  port: 8080")
+    _, story = await converge_once(graph=graph, options=RunOptions(diff=True))
+    [check] = story.checks(f"file#{out}")
+    shown = " port 8080\n-[not shown: it may hold a former secret]\n+True\n"
+    assert check.diffs[0].endswith(f"@@ -1,2 +1,2 @@\n{shown}")
+
+
+async def test_a_new_file_is_shown_if_it_does_not_depend_on_a_secret(site, out):
+    graph = site("port {{ data.port }}\n", data=f"{SECRET}\n  port: 8080")
+    _, story = await converge_once(graph=graph, options=RunOptions(diff=True, noop=True))
+    assert story.checks(f"file#{out}")[0].diffs[0].endswith("@@ -0,0 +1 @@\n+port 8080\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "source"),
+    [
+        ("", "{{ data.password[:2] }}"),
+        ("", "{{ data.password | length }}"),
+        ("", "{{ data.words[2] }}"),
+        ("", "{{ data.words[1][:2] }}"),
+        ("", "{% if data.flag %}on{% endif %}"),
+        ("", "{{ data.port + 1 }}"),
+        ("", "{{ Secrets.token | length }}"),
+        ("", "{{ lookup('data.password') }}"),
+        ("", "{% for each in data.values() %}{{ each }}{% endfor %}"),
+        ("", "{% if data.password == 'hunter2222' %}it is{% endif %} hunter"),
+        (", data: {port: 1}", "{{ lookup('data.password') | upper }}"),
+        (", data: {pw: '{{ Data.password }}'}", "nothing of it"),
+        (", engine: go", "{{ .data.password | sha256sum | trunc 8 }}"),
+        (", engine: jet", "[[ data.password ]]"),
+        ("", "{{ template('x.jet') }}"),
+    ],
+)
+async def test_a_diff_does_not_show_what_depends_on_a_secret(site, out, tmp_path, more, source):
+    (tmp_path / "x.jet").write_text("[[ data.password ]]")
+    (tmp_path / "token").write_text("token-of-all")
+    data = (
+        f"{SECRET}\n  # @secret\n  words: [a, '##ä', 'ö']\n  # @secret\n  flag: true\n  # @secret\n  port: 7"
+        "\nsecrets: {token: {file: token}}"
+    )
+    graph = site(source, more, data, secret_reader=RunSecrets())
+    _, story = await converge_once(graph=graph, options=RunOptions(diff=True))
+    [check] = story.checks(f"file#{out}")
+    assert check.result is Result.CHANGED, check
+    assert "not shown: " in check.diffs[0]
+    assert "@@" not in check.diffs[0]
 
 
 async def test_a_validator_sees_what_was_rendered(site, out):

@@ -164,7 +164,18 @@ def test_a_host_that_has_only_python_gets_reactor_with_the_bundle(push, site, wo
     assert done.code == 0, done
     assert (managed / "only").read_text() == "sent along green\n"
     assert only.current()
-    assert len(os.listdir(world.directory / "home-only/.cache/reactor/bootstrap")) == 1
+    sent = world.directory / "home-only/.cache/reactor/bootstrap"
+    assert len(os.listdir(sent)) == 1
+
+    assert push(site("sent before"), "-i", inventory("only")).code == 0
+    assert (managed / "only").read_text() == "sent before green\n"
+    assert push("--rollback", "-i", inventory("only")).code == 0
+    assert (managed / "only").read_text() == "sent along green\n"
+
+    sent.chmod(0o777)
+    done = push(site("never"), "-i", inventory("only"))
+    assert done.code == 1
+    assert f"{sent} can be changed by others" in done.out
 
 
 def test_a_manifest_that_is_not_valid_there_never_comes_into_force(push, site, inventory, hosts, managed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from namespaces import run_in_namespaces
 
 from reactor.engine.events import Checked, Result
 from reactor.resources.accounts import Group, User
@@ -88,3 +89,25 @@ async def test_a_user_goes_before_its_group_does():
     assert ended.counts[Result.CHANGED] == 2
     assert [check.ref for check in story.all(Checked)] == ["user#ada", "group#web"]
     assert "ada" not in Path("/etc/passwd").read_text()
+
+
+ETC_READ_ONLY = """
+import subprocess
+import trio
+from reactor import ResourceError
+from reactor.resources.accounts.commands import change
+
+subprocess.run(["mount", "--bind", "/etc", "/etc"], check=True)
+subprocess.run(["mount", "-o", "remount,bind,ro", "/etc"], check=True)
+try:
+    trio.run(change, "groupadd", "of-a-sandbox")
+except ResourceError as error:
+    print(error.message.splitlines()[0])
+    print(error.hint)
+"""
+
+
+def test_an_account_that_the_sandbox_of_a_service_forbids_is_refused_with_a_way_out():
+    words, hint = run_in_namespaces(ETC_READ_ONLY)
+    assert words == "groupadd failed with exit code 10"
+    assert hint.startswith("mount the file system writable; if reactor is a service, its sandbox")

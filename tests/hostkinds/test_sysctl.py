@@ -177,6 +177,16 @@ async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
     assert world() == before
 
 
+async def test_a_parameter_that_can_not_be_written_is_told_alike_before_and_by_a_run():
+    resource = Sysctl(name="kernel.ostype", value="Unix")
+    with pytest.raises(ResourceError) as before:
+        await resource.preflight(await resource.observe())
+    with pytest.raises(ResourceError) as then:
+        await resource.plan(await resource.observe(), refresh=False)[0].run()
+    assert str(before.value) == str(then.value) == "cannot set kernel.ostype: it is read-only here"
+    assert before.value.hint == then.value.hint
+
+
 @pytest.mark.parametrize("name", ["net.ipv4.ip_froward", "net.ipv4"])
 async def test_a_parameter_that_the_kernel_has_not_is_named(name):
     resource = Sysctl(name=name, value="1")

@@ -35,6 +35,11 @@ def content_of(program, name):
         ("Data.tsl.cert", "Data has no key 'tsl'", "did you mean tls?"),
         ("Data.xyz", "Data has no key 'xyz'", "give what may be missing a default: Data.xyz ?? 'default'"),
         ("Facts.rle", "Facts has no key 'rle'", "did you mean role?"),
+        (
+            "Facts.xyz",
+            "Facts has no key 'xyz'",
+            "'reactor facts' shows what there is; or give what may be missing a default: Facts.xyz ?? 'default'",
+        ),
         ("Environ.HOEM", "Environ has no key 'HOEM'", "did you mean HOME?"),
         (
             "map(Data.users, .age)",

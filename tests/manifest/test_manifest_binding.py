@@ -270,6 +270,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{cron: []}]", "the kinds are page and job"),
         ("resources: [{page#/a: {}}]", "a kind has a list of names: write 'page:', and '- /a:' below it"),
         (page("tags: a"), "put it in brackets: ['a']"),
+        (page("tags: 'a,b'"), "write each by itself: [a, b]"),
         (page("tags: 1"), "put it in brackets: [1]"),
         ("resources: [{page: [], job: []}]", "start a new entry: '- job:'"),
         ("resources: [{job: , name: x}]", "indent what belongs to job below it"),
@@ -311,6 +312,8 @@ def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
         ("regexp", ["line", "match"], "did you mean 'match'?"),
         ("chdir", ["command", "cwd"], "did you mean 'cwd'?"),
         ("repo", ["ensure", "url"], "did you mean 'url'?"),
+        ("src", ["device", "fstype"], "did you mean 'device'?"),
+        ("allow", ["accept", "drop"], "did you mean 'accept'?"),
         ("chdir", ["ensure"], None),
     ],
 )

@@ -87,3 +87,18 @@ def test_noop_says_what_apply_did():
 def test_a_version_of_more_digits_than_python_reads_is_refused():
     problem = the_problem(Package, name="app", ensure="1." + "1" * 5000)
     assert problem.message == "a version has 255 characters at most"
+
+
+@pytest.mark.parametrize(
+    ("ensure", "missing", "might"),
+    [
+        ("present", "/etc/app", True),
+        ("present", "user#www-data", True),
+        ("present", "/mnt/data", False),
+        ("present", "/mnt", False),
+        ("present", "/mntx", True),
+        ("absent", "/etc/app", False),
+    ],
+)
+def test_a_dry_run_counts_on_no_package_for_what_none_brings(ensure, missing, might):
+    assert Package(name="app", ensure=ensure).might_provide(missing) == might

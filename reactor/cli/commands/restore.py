@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +36,10 @@ def restore(
 ) -> None:
     """Restore the file at PATH as it was before a resource replaced or removed it, with owner and mode.
 
-    The current content is backed up first, so a second restore undoes the first. Backups have files of up to 8 MiB, for
-    30 days, at most 100 versions of each and 256 MiB in all. Nothing is kept of a directory that is removed
-    recursively. A version with secrets can be restored, but is not shown.
+    The current content is backed up first, so a second restore undoes the first. While the manifest has the file, the
+    next run changes it back. Backups have files of up to 8 MiB, for 30 days, at most 100 versions of each and 256 MiB
+    in all. Nothing is kept of a directory that is removed recursively. A version with secrets can be restored, but is
+    not shown.
 
     Exit codes: 0 done; 1 there is no such version, or it can't be restored; 2 bad usage.
 
@@ -57,7 +60,10 @@ def restore(
     except PermissionError:
         fail("R0608", f"{directory} can't be read: permission denied", hint_about(directory), 1)
     if not versions:
-        hint = hint_about(directory) or "write the path as in the manifest"
+        hint = (
+            hint_about(directory)
+            or "reactor keeps what it replaces or removes: write the path as in the manifest"
+        )
         fail("R0608", f"{directory} has no version of {path}", hint, 1)
     if listing:
         _show(versions, form)
@@ -65,8 +71,8 @@ def restore(
         _show_diff(store, _choose(versions, wanted), versions, form)
     else:
         _require_own_state(directory)
-        _restore(store, _choose(versions, wanted), form)
-        _warn_of_active_run(directory, versions[0])
+        if _restore(store, _choose(versions, wanted), form):
+            _warn_of_next_run(directory, versions[0])
 
 
 def _require_own_state(directory: str) -> None:
@@ -163,7 +169,8 @@ def _content(store: Store, version: Version) -> str:
         fail("R0608", f"version {version.name.id} can't be read: {error.strerror}", None, 1)
 
 
-def _restore(store: Store, version: Version, form: Format) -> None:
+def _restore(store: Store, version: Version, form: Format) -> bool:
+    """Restore the file, and say so. Return whether that changed it."""
     import trio
 
     from reactor.engine.outcome import Outcome
@@ -182,6 +189,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         click.echo(f"{escaped(version.path)} is already as in version {version.name.id}")
     if changed and version.mode & ~_PERMISSIONS:
         warn(f"the setuid, setgid and sticky bits of its mode {version.mode:04o} are not restored")
+    return changed
 
 
 async def _apply_version(store: Store, version: Version, content: str, *, noop: bool = False) -> CheckResult:
@@ -210,14 +218,39 @@ async def _nothing_to_record(_found: Any) -> None:
     """Record nothing before the change: a restore has no journal."""
 
 
-def _warn_of_active_run(directory: str, version: Version) -> None:
+def _warn_of_next_run(directory: str, version: Version) -> None:
+    """Warn of a run that undoes the restore: the active one, or the next one. ``version`` was replaced last."""
     from reactor.journal.state_directory import holder
 
-    if (running := holder(directory)) is not None:
-        warn(
-            f"{running} is running; if its manifest has {version.ref}, it changes the file back, unless you"
-            " change the manifest"
-        )
+    ref, running = version.ref, holder(directory)
+    writer = _writer_of(directory, version, unknown=None if running is None else ref)
+    back = "changes the file back, unless you change the manifest"
+    if writer is None:
+        return
+    if running is not None:
+        pause = f", or pause it first: reactor pause {shlex.quote(ref)} --for 1h --reason TEXT"
+        pause = pause if writer == ref else ""
+        warn(f"{running} is running; if its manifest has {writer}, it {back}{pause}")
+    elif writer == ref:
+        warn(f"the manifest of the last run has {ref}: the next run {back}")
+    else:
+        warn(f"if the manifest of the last run has {writer}, the next run {back}")
+
+
+def _writer_of(directory: str, version: Version, unknown: str | None) -> str | None:
+    """What in the newest manifest writes the file: words for it; None for nothing, ``unknown`` without a journal.
+
+    Every kind that writes a file calls it ``file#PATH`` in the backups, so that may be the ref of no resource.
+    """
+    from reactor.journal.history import History, HistoryError
+
+    try:
+        with closing(History(directory, at_once=True)) as history:
+            if version.ref in history.present():
+                return version.ref
+            return None if history.knows(version.ref) else f"a line, a block or the like of {version.path}"
+    except HistoryError:
+        return unknown
 
 
 def _time(version: Version) -> str:

@@ -19,6 +19,8 @@ from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_op
 if TYPE_CHECKING:
     from reactor.control.protocol import StatusQuery
 
+_PROBLEMS = ("failed", "blocked")
+
 
 @click.command(short_help="Show the status of the resources.")
 @click.argument("ref", type=TEXT, required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
@@ -34,7 +36,8 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     REF-GLOB selects resources, such as 'file#/etc/*'. They are shown whether or not they are as desired.
 
     Exit codes: 0 all resources (or all selected ones) are as desired; 1 a resource failed, is blocked or is still being
-    worked on, or the changed manifest is invalid; 2 no run is active, no resource matches, or bad usage.
+    worked on, or the changed manifest is invalid; 2 no run is active and the last one left nothing failed or blocked,
+    no resource matches, or bad usage.
 
     \b
     Examples:
@@ -51,8 +54,7 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
             answer = Client(directory).status(query)
         except NoRunError as error:
             notice(f"{error}", hint_about(directory))
-            _show_last_run(directory, query, form)
-            raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+            raise click.exceptions.Exit(_show_last_run(directory, query, form)) from error
     _show(answer, form)
     raise click.exceptions.Exit(_exit_code(answer, named=ref is not None))
 
@@ -70,8 +72,8 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     click.echo(text, nl=False, color=coloured)
 
 
-def _show_last_run(directory: str, query: StatusQuery, form: Format) -> None:
-    """Show the status at the end of the last run, if there was one."""
+def _show_last_run(directory: str, query: StatusQuery, form: Format) -> int:
+    """Show the status at the end of the last run, if there was one. Return the exit code."""
     from reactor.control.last_run import last_status
     from reactor.control.names import UnknownNameError
     from reactor.control.pause_file import PauseFile
@@ -87,8 +89,9 @@ def _show_last_run(directory: str, query: StatusQuery, form: Format) -> None:
             warn(str(error))
         if form == "json":
             _show({"run": None, "resources": []}, form)
-        return
+        return exitcodes.NOT_KNOWN
     _show(answer, form)
+    return _exit_code_of_last_run(answer, named=query.match is not None)
 
 
 def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
@@ -96,5 +99,14 @@ def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
         return exitcodes.NOT_CONVERGED
     if not named:
         return 0
-    not_ok = any(r["state"] in ("failed", "blocked") or r["in_motion"] for r in answer["resources"])
+    not_ok = any(r["state"] in _PROBLEMS or r["in_motion"] for r in answer["resources"])
     return exitcodes.NOT_CONVERGED if not_ok else 0
+
+
+def _exit_code_of_last_run(answer: dict[str, Any], *, named: bool) -> int:
+    """The code of the last run, if it left problems. What it left as desired may have drifted since."""
+    if named:
+        has_problems = any(record["state"] in _PROBLEMS for record in answer["resources"])
+    else:
+        has_problems = any(answer["counts"][state] for state in _PROBLEMS)
+    return exitcodes.NOT_CONVERGED if has_problems else exitcodes.NOT_KNOWN

@@ -10,7 +10,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.messages import show_diagnostics, warn
 from reactor.cli.options.common import Format, format_option
-from reactor.cli.options.inputs import external_option, manifests_argument, readonly_inputs_options
+from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
 from reactor.console.number_format import counted
 from reactor.resource.diagnostic import ManifestError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="Validate all manifests as one, as 'reactor run' does.")
 @external_option
 @format_option("one JSON object per line")
-@readonly_inputs_options
+@forecasting_inputs_options
 def validate(
     manifests: tuple[str, ...],
     together: bool,

@@ -166,6 +166,14 @@ def readonly_inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _inputs_options(open_to_all, _hiera())
 
 
+def forecasting_inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that reads the files of all users, and tells which of them a run would refuse.
+
+    The owners in ``--trust-owner`` are those of that run.
+    """
+    return trust_option(_enforcing(readonly_inputs_options(command)))
+
+
 def _enforcing(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_owners(*args: Any, trusted_owners: tuple[Owner, ...], **options: Any) -> Any:

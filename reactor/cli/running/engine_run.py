@@ -83,6 +83,10 @@ def converge(
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)
+    if options.noop and not options.watch:
+        from reactor.cli.running.foresight import MissingPrograms
+
+        sinks.observe(MissingPrograms(graph, display.warn))
     engine = sinks.engine = Engine(
         graph, options, sinks, run_store=services.journal, slot_gate=services.slot_gate
     )
@@ -122,7 +126,7 @@ class _Sinks:
             services.network,
             *services.companions,
         )
-        self._observers = [sink for sink in observers if sink is not None]
+        self._observers: list[Callable[[Event], None]] = [sink for sink in observers if sink is not None]
 
     def __call__(self, event: Event) -> None:
         whole = redacted(event)
@@ -135,6 +139,10 @@ class _Sinks:
                 sink(whole if sink in self._with_diffs else event)
             except Exception as error:  # noqa: BLE001 - a bug in an observer must not stop repairs
                 self._remove(sink, error)
+
+    def observe(self, sink: Callable[[Event], None]) -> None:
+        """Let ``sink`` have the events, too."""
+        self._observers.append(sink)
 
     def _remove(self, sink: Callable[[Event], None], error: Exception) -> None:
         self._observers = [each for each in self._observers if each is not sink]

@@ -1,17 +1,25 @@
-"""Why a run of a valid manifest would fail: files that are missing beside it, and files that others could change."""
+"""What a run does not tell of a manifest before it is too late.
+
+A run would fail for files that are missing beside the manifest, and for those that others could change: `validate` tells.
+It would succeed where a user has a shell, or a timer a program, that is not there: a dry run tells.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactor.engine.events import Checked, Ended, Event, Result
+from reactor.engine.noop import LaterProviders
 from reactor.resource.composite import Composite
 
 if TYPE_CHECKING:
+    from reactor.graph.graph import Graph
     from reactor.loading import LoadedManifest
     from reactor.resource.base import Resource
+    from reactor.resource.relations import NamedProgram
 
 
 def expected_failures(program: LoadedManifest) -> Iterator[str]:
@@ -56,6 +64,56 @@ def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
     if isinstance(resource, Composite):
         return [("the manifest", resource.manifest_path)] if resource.is_missing else ()
     return [("the source", path.rstrip("/")) for path in resource.source_files()]
+
+
+class MissingPrograms:
+    """Gets the events of a dry run, and tells at its end which programs are missing that resources only name.
+
+    What a resource may bring that is not as desired yet is not missing. Of a package nobody knows what it brings before it
+    is there: it counts as bringing the program of its own name.
+    """
+
+    def __init__(self, graph: Graph, warn: Callable[[str], None]) -> None:
+        self._graph = graph
+        self._warn = warn
+        self._as_desired: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Note the result of a check; at the end of the run, warn."""
+        if isinstance(event, Checked):
+            (self._as_desired.add if event.result is Result.OK else self._as_desired.discard)(event.ref)
+        elif isinstance(event, Ended):
+            for sentence in self._sentences():
+                self._warn(sentence)
+
+    def _sentences(self) -> Iterator[str]:
+        resources = [*self._graph.resources.values()]
+        pending = [at for at, each in enumerate(resources) if each.ref not in self._as_desired]
+        packages = [resources[at] for at in pending if resources[at].provides_more]
+        providers = LaterProviders((at for at in pending if not resources[at].provides_more), resources)
+        for at, resource in enumerate(resources):
+            relations = resource.relations()
+            for program in relations.names:
+                found = [providers.find(at, path, relations.depends_on) for path in program.paths]
+                if found.count(None) < len(found) or _is_there(program):
+                    continue
+                able = [each for each in packages if any(map(each.might_provide, program.paths))]
+                if _is_in_one_of(able, program):
+                    continue
+                unless = ", unless a package does" if able else ""
+                yield (
+                    f"{resource.declared.place}: {resource.ref}: {program.words} is not there, and no resource"
+                    f" brings it{unless}"
+                )
+
+
+def _is_there(program: NamedProgram) -> bool:
+    return any(map(os.path.exists, program.paths))
+
+
+def _is_in_one_of(packages: Iterable[Resource], program: NamedProgram) -> bool:
+    names = {os.path.basename(path) for path in program.paths}
+    return any(package.name.partition(":")[0] in names for package in packages)
 
 
 def _distrusted(files: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """reactor with its libraries as one file, for a host that has only Python.
 
 The host must have the same version of Python on the same architecture, since some of the libraries are compiled.
-The file is unpacked into ``~/.cache/reactor/bootstrap/<digest>`` once, and used again by later pushes.
+The file is unpacked into ``~/.cache/reactor/bootstrap/<digest>`` once, and used again by later pushes, also by those
+that send none.
 """
 
 from __future__ import annotations
@@ -17,12 +18,25 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from typing import NamedTuple
 
+MISSING_CODE = 127
+"""The exit code of a command on a host that has no reactor; the one of a shell that does not find a program."""
+
 _DISTRIBUTION = "reactor-converge"
 _METADATA = ("METADATA", "entry_points.txt")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LEVEL = 1
 
-BOOTSTRAP_CODE = r"""
+_OUR_DIRECTORY = r"""
+found = os.lstat(top)
+if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    sys.exit(top + \" can be changed by others\")
+"""
+_RECEIVE = r"""
+os.environ[\"PYTHONPATH\"] = place
+os.execv(sys.executable, [sys.executable, \"-P\", \"-m\", \"reactor\", \"receive\"])
+"""
+
+BOOTSTRAP_CODE = rf"""
 import hashlib, io, json, os, shutil, sys, sysconfig, tempfile, zipfile
 read = open(0, \"rb\", buffering=0).read
 line = b\"\"
@@ -37,9 +51,7 @@ if platform != want[\"platform\"]:
     sys.exit(1)
 top = os.path.expanduser(\"~/.cache/reactor/bootstrap\")
 os.makedirs(top, 0o700, exist_ok=True)
-found = os.lstat(top)
-if found.st_uid != os.geteuid() or found.st_mode & 0o022:
-    sys.exit(top + \" can be changed by others\")
+{_OUR_DIRECTORY}
 place = os.path.join(top, want[\"digest\"])
 need = not os.path.isdir(place)
 print(json.dumps(dict(event=\"bootstrap\", need=need)), flush=True)
@@ -60,10 +72,23 @@ if need:
         if not os.path.isdir(place):  # another push was faster
             raise
         shutil.rmtree(made)
-os.environ[\"PYTHONPATH\"] = place
-os.execv(sys.executable, [sys.executable, \"-P\", \"-m\", \"reactor\", \"receive\"])
+{_RECEIVE}
 """
 """The program for Python on the host. It stands between double quotes in a shell script between single quotes."""
+
+SENT_BEFORE_CODE = rf"""
+import os, re, sys
+top = os.path.expanduser(\"~/.cache/reactor/bootstrap\")
+if not os.path.isdir(top):
+    sys.exit({MISSING_CODE})
+{_OUR_DIRECTORY}
+sent = [each for each in os.scandir(top) if re.fullmatch(\"[0-9a-f]{{64}}\", each.name)]
+if not sent:
+    sys.exit({MISSING_CODE})
+place = max(sent, key=lambda each: each.stat().st_mtime).path
+{_RECEIVE}
+"""
+"""The same for a push that sends none: it takes what came last. It ends with `MISSING_CODE` if nothing was ever sent."""
 
 
 class Bootstrap(NamedTuple):

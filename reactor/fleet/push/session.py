@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, cast
 
 import trio
 
-from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, Bootstrap
+from reactor.fleet.push.bootstrap import MISSING_CODE, Bootstrap
 from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
 from reactor.fleet.push.outcome import OWN_EVENTS, Outcome, Status
 from reactor.fleet.push.request import Request
-from reactor.fleet.push.ssh import MISSING_CODE, SSH_FAILED, Ssh, hint_for, python_command, receive_command
+from reactor.fleet.push.ssh import SSH_FAILED, Ssh, bootstrap_command, hint_for, receive_command
 
 _PIECE = 64 * 1024
 _STDERR = 8 * 1024
@@ -54,9 +54,10 @@ async def push_to(host: Host, push: Push, note: Note) -> Outcome:
         host.name, Status.UNREACHABLE, error=f"it did not end within {push.timeout:g} s", code="R0804"
     )
     with trio.move_on_after(push.timeout):
-        outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
+        command = receive_command(host, become=push.become, sends_own=push.bootstrap is not None)
+        outcome = await _Session(host, push, note).run(command)
         if outcome.status is Status.MISSING and push.bootstrap is not None:
-            command = python_command(host, BOOTSTRAP_CODE, become=push.become)
+            command = bootstrap_command(host, become=push.become)
             outcome = await _Session(host, push, note, push.bootstrap).run(command)
     return outcome._replace(duration=time.monotonic() - began)
 

@@ -6,17 +6,16 @@ import hashlib
 import re
 from typing import NamedTuple
 
+from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, MISSING_CODE, SENT_BEFORE_CODE
 from reactor.fleet.push.inventory_host import Host
 
 _PROGRAM = 'PATH="$PATH:/usr/local/bin:/opt/reactor/bin:$HOME/.local/bin"; export PATH; '
-_RECEIVE = _PROGRAM + "command -v reactor >/dev/null || exit 127; exec reactor receive"
+_RECEIVE = _PROGRAM + "command -v reactor >/dev/null && exec reactor receive; "
 _SILENT_LIMIT = 3
 _CHANGED_KEY = "IDENTIFICATION HAS CHANGED"
 _UNKNOWN_KEY = "Host key verification failed"
 _DENIED = "Permission denied"
 
-MISSING_CODE = 127
-"""The exit code of the command on a host that has no reactor."""
 SSH_FAILED = 255
 """The exit code of ssh itself."""
 STAYS = 60
@@ -75,14 +74,22 @@ class Ssh(NamedTuple):
         return ["ControlMaster=auto", f"ControlPersist={STAYS}", f"ControlPath={self.sockets}/{login}%C"]
 
 
-def receive_command(host: Host, *, become: bool) -> str:
-    """The command that takes the push on the host. It is the same for every push: all values go over stdin."""
-    return _as_root(_RECEIVE, become=become or host.become)
+def receive_command(host: Host, *, become: bool, sends_own: bool = False) -> str:
+    """The command that takes the push on the host. It is the same for every push: all values go over stdin.
+
+    If reactor is not installed there, it uses the one that an earlier push sent, unless the push ``sends_own``.
+    """
+    otherwise = f"exit {MISSING_CODE}" if sends_own else _by_python(SENT_BEFORE_CODE)
+    return _as_root(_RECEIVE + otherwise, become=become or host.become)
 
 
-def python_command(host: Host, code: str, *, become: bool) -> str:
-    """The command that runs ``code``, which has no single quote, by the Python of the host."""
-    return _as_root(f'exec python3 -I -c "{code}"', become=become or host.become)
+def bootstrap_command(host: Host, *, become: bool) -> str:
+    """The command that takes reactor and the push, by the Python of the host."""
+    return _as_root(_by_python(BOOTSTRAP_CODE), become=become or host.become)
+
+
+def _by_python(code: str) -> str:
+    return f'exec python3 -I -c "{code}"'
 
 
 def _as_root(script: str, *, become: bool) -> str:

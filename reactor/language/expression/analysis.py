@@ -196,7 +196,9 @@ def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
 
 
 def _default(node: Member) -> str:
-    return f"give what may be missing a default: {_named(node) or 'x'} ?? 'default'"
+    name = _named(node) or "x"
+    hint = f"give what may be missing a default: {name} ?? 'default'"
+    return f"'reactor facts' shows what there is; or {hint}" if name.startswith("Facts.") else hint
 
 
 def _named(node: Node) -> str | None:
