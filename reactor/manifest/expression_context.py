@@ -76,7 +76,8 @@ class TemplateValues:
         names = with_unrelated(own.scope.names, own.scope.secrets)
         if names is None:
             return None
-        return TemplateValues(OtherSecrets(own.base, names, own.scope.secrets, own.moment, own.network))
+        others = OtherSecrets(own.base, names, own.scope.secrets, own.moment, own.network)
+        return TemplateValues(others, DataDigest(names["Data"]))
 
     @cached_property
     def digest(self) -> bytes:
