@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         WatchSink,
         WatchState,
     )
+    from reactor.trust.authorities import tls_context
     from reactor.trust.inputs import open_input, require_input_directory
     from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
@@ -147,6 +148,7 @@ _HOMES = {
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError", "TemplateSourceError"),
+    "reactor.trust.authorities": ("tls_context",),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
@@ -240,6 +242,7 @@ __all__ = [
     "single_name",
     "size_in_words",
     "stop_if_cancelled",
+    "tls_context",
     "unpack",
 ]  # fmt: skip
 

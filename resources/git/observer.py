@@ -13,7 +13,6 @@ from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
 from reactor.resources.process import has_our_rights, uid_of
-from reactor.resources.trusted_sources import refuse_foreign_file
 
 DEPLOYED = "refs/reactor/deployed"
 """Below it is the commit that we checked out last: it came from the server, whatever the server has now."""
@@ -47,9 +46,8 @@ class Observer:
         await fragile_mounts().ask(desired.path)
         identity = await desired.git.identity()
         uid = uid_of(identity)
-        known_hosts = desired.git.access.known_hosts
-        if known_hosts is not None and has_our_rights(uid):
-            refuse_foreign_file(known_hosts, "which servers git trusts", "add user")
+        if has_our_rights(uid):
+            desired.git.access.refuse_foreign_files()
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
             looked = look(desired.path, uid, branch)

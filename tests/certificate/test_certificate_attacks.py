@@ -177,9 +177,10 @@ async def test_links_of_another_user_lead_nowhere(part):
 
 
 @pytest.mark.parametrize(
-    ("lead", "said"), [(False, "at most 16777216 are read"), (True, "refusing to follow it")]
+    ("lead", "said"),
+    [(False, "at most 16777216 are read"), (True, "another user can change which authority signs")],
 )
-async def test_the_certificate_of_an_authority_is_read_by_the_rules_for_files_of_others(tmp_path, lead, said):
+async def test_the_certificate_of_an_authority_is_an_input_and_read_within_bounds(tmp_path, lead, said):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours.pem"
     theirs.mkdir()
     ours.touch()

@@ -213,6 +213,7 @@ async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place
     os.chown(hosts, NOBODY, NOBODY)
     if user is None:
         assert "another user can change" in await open_place.must_fail(known_hosts=str(hosts))
+        assert "another user can change as whom" in await open_place.must_fail(key=str(hosts))
     else:
         await open_place.must_change(known_hosts=str(hosts), user=user)
 
