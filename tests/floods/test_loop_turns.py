@@ -18,6 +18,7 @@ from reactor.hostfs import find_stale_temporaries
 from reactor.resource.watch import ChangedPaths, PathWatch
 from reactor.resources.file import File
 from reactor.resources.scaffold import Scaffold
+from reactor.resources.trusted_sources import refuse_foreign_tree
 from reactor.testing.story import running
 from reactor.watchers.inotify import InotifyWatcher
 
@@ -72,6 +73,14 @@ async def test_the_first_check_of_a_file_in_a_full_directory(full):
         file = File(name=str(full / "ours"), ensure="present", content="x", owner="0", group="0", mode="0644")
         async with measured() as loop:
             await file.observe()
+        turn.seconds = loop.longest
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the directories above must belong to root")
+async def test_a_full_directory_of_packages_is_looked_at(full):
+    for turn in turns(MOST):
+        async with measured() as loop:
+            await refuse_foreign_tree(str(full), "what is installed")
         turn.seconds = loop.longest
 
 
