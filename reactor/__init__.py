@@ -107,7 +107,12 @@ if TYPE_CHECKING:
         WatchState,
     )
     from reactor.trust.authorities import tls_context
-    from reactor.trust.inputs import open_input, require_input_directory, require_input_tree
+    from reactor.trust.inputs import (
+        open_input,
+        require_input_directory,
+        require_input_place,
+        require_input_tree,
+    )
     from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
     from reactor.unpacking.members import UnpackingError, UnpackingLimits, size_in_words
@@ -149,7 +154,7 @@ _HOMES = {
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError", "TemplateSourceError"),
     "reactor.trust.authorities": ("tls_context",),
-    "reactor.trust.inputs": ("open_input", "require_input_directory", "require_input_tree"),
+    "reactor.trust.inputs": ("open_input", "require_input_directory", "require_input_place", "require_input_tree"),
     "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.members": ("UnpackingError", "UnpackingLimits", "size_in_words"),
@@ -238,6 +243,7 @@ __all__ = [
     "register_secret",
     "register_url_secrets",
     "require_input_directory",
+    "require_input_place",
     "require_input_tree",
     "sandboxed_engine",
     "single_name",

@@ -6,7 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from reactor import DistrustedError, ResourceError, in_thread, open_input, require_input_tree
+from reactor import (
+    DistrustedError,
+    ResourceError,
+    in_thread,
+    open_input,
+    require_input_place,
+    require_input_tree,
+)
 from reactor.hostfs import ErrorContext
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -19,6 +26,12 @@ def refuse_foreign_file(path: str, what: str, otherwise: str = "") -> None:
     """
     with _refusing(path, what, otherwise):
         os.close(open_input(path, _READ))
+
+
+def refuse_foreign_place(path: str, what: str) -> None:
+    """As `refuse_foreign_file`, if another user can put something else at ``path``; to whom it belongs means nothing."""
+    with _refusing(path, what, ""):
+        require_input_place(path)
 
 
 async def refuse_foreign_tree(path: str, what: str, otherwise: str = "") -> None:

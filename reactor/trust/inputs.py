@@ -53,6 +53,16 @@ def require_input_tree(path: str) -> None:
         require_tree(policy.trust, path)
 
 
+def require_input_place(path: str) -> None:
+    """Raise DistrustedError if an untrusted user could put something else at ``path``, whose owner may be anybody.
+
+    For what another program resolves by its path, as root. Raises OSError if there is nothing.
+    """
+    policy = _policy()
+    if not policy.reads_everything:
+        policy.trust.require_place(path)
+
+
 def require_input(path: str) -> None:
     """Raise DistrustedError, under every policy, if a run would refuse the input at ``path``; and OSError."""
     trust = _policy().trust
