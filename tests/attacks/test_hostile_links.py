@@ -26,6 +26,7 @@ from reactor.resources.container.host_paths import refuse_foreign_volumes
 from reactor.resources.quadlet import Quadlet
 from reactor.resources.quadlet.kind import QuadletState
 from reactor.resources.service.state import UnitState
+from reactor.resources.timer import Timer
 from reactor.trust.inputs import trust_owners
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
@@ -288,6 +289,14 @@ async def test_podman_mounts_nothing_that_a_stranger_could_exchange(home):
     )
     with trust_owners([STRANGER]):
         await refuse_foreign_volumes([f"{home}/data:/data"])
+
+
+async def test_systemd_starts_no_command_of_root_in_a_directory_that_a_stranger_could_exchange(home):
+    (home / "app").mkdir()
+    properties = {"command": "/usr/bin/find . -delete", "on_calendar": "daily"}
+    timer = Timer(name="tidy", cwd=str(home / "app"), **properties)
+    with pytest.raises(ResourceError, match="another user can change where systemd starts a command of root"):
+        await timer.observe()
 
 
 @pytest.mark.parametrize("what", ["directory", "symlink"])
