@@ -256,7 +256,8 @@ class PathTree:
     def _explain(self, error: OSError, path: bytes) -> str:
         if error.errno == errno.ENOSPC:
             return self._budget.explanation(path, _POLLED)
-        return f"can't watch {os.fsdecode(path)} ({os.strerror(error.errno or 0)}), {_POLLED}"
+        where = os.fsdecode(path)
+        return f"can't watch {where} ({os.strerror(error.errno or 0)}), {_POLLED}"
 
     def _spread(self, directory: Directory) -> Iterator[None]:
         """Add the entries of ``directory`` to the trees that contain it.
