@@ -179,6 +179,15 @@ async def test_a_missing_sudo_is_no_missing_reactor(world, host_with):
     assert (outcome.status, outcome.error) == (Status.FAILED, "sudo is not installed there")
 
 
+def test_no_content_makes_a_line_of_its_own_in_the_diff_of_a_host():
+    record = {"event": "checked", "actions": ["x"], "ref": "file#/f", "diffs": ["-a\u2028b\x85c\n+d\n"]}
+    assert list(event_lines("web1", record)) == [
+        "web1: file#/f: x",
+        "web1:   -a\\u2028b\\x85c",
+        "web1:   +d",
+    ]
+
+
 def test_events_of_any_shape_are_shown_safely():
     for record in (
         {
