@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from functools import partial
 
 from reactor import ChangedPaths, fragile_mounts
 from reactor.hostfs import ErrorContext, Stamp
@@ -13,6 +14,7 @@ from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
 from reactor.resources.process import has_our_rights, uid_of
+from reactor.resources.trusted_directory import read_by_owner
 
 DEPLOYED = "refs/reactor/deployed"
 """Below it is the commit that we checked out last: it came from the server, whatever the server has now."""
@@ -50,7 +52,7 @@ class Observer:
             desired.git.access.refuse_foreign_files()
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
-            looked = look(desired.path, uid, branch)
+            looked = await read_by_owner(uid, partial(look, desired.path, uid, branch))
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None
         if not is_here:

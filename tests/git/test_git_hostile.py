@@ -5,13 +5,15 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 from git_worlds import FILES, Origin, Place, git
 
 from reactor.engine.events import Result
-from reactor.resources.git import program
+from reactor.resources.git import observer, program
+from reactor.resources.git.trust import look
 from reactor.resources.process import identity_of
 from reactor.resources.trusted_directory import scratch_for
 
@@ -203,6 +205,20 @@ async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
     async with scratch_for(await identity_of("nobody", None)) as scratch:
         subprocess.run(["python3", "-c", nest], cwd=scratch, user=NOBODY, check=True)
     assert not os.path.lexists(scratch)
+
+
+async def test_a_checkout_that_its_owner_fills_holds_up_no_repair(open_place, monkeypatch):
+    """100,000 names in .git took more than 3 s of the event loop."""
+    threads = []
+
+    def noting(*arguments):
+        threads.append(threading.get_ident())
+        return look(*arguments)
+
+    monkeypatch.setattr(observer, "look", noting)
+    await open_place.must_change(user="nobody")
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize("user", [None, "nobody"])
