@@ -175,7 +175,7 @@ class Mount(Resource[MountState], kind="mount"):
 
         Raises ResourceError when either table can't be read, or another user decides what is mounted.
         """
-        if self.ensure in ("mounted", "present") and not self._is_swap:
+        if self.ensure in ("mounted", "present"):
             await preflight.refuse_foreign_device(self._entry)
         entries, mounts = await self._tables()
         if self.ensure != "mounted" or not mounts or self._is_swap:
