@@ -107,7 +107,13 @@ if TYPE_CHECKING:
         WatchSink,
         WatchState,
     )
-    from reactor.trust.inputs import open_input, require_input_directory
+    from reactor.trust.authorities import tls_context
+    from reactor.trust.inputs import (
+        open_input,
+        require_input_directory,
+        require_input_place,
+        require_input_tree,
+    )
     from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
     from reactor.unpacking.members import UnpackingError, UnpackingLimits, size_in_words
@@ -148,7 +154,8 @@ _HOMES = {
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError", "TemplateSourceError"),
-    "reactor.trust.inputs": ("open_input", "require_input_directory"),
+    "reactor.trust.authorities": ("tls_context",),
+    "reactor.trust.inputs": ("open_input", "require_input_directory", "require_input_place", "require_input_tree"),
     "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.members": ("UnpackingError", "UnpackingLimits", "size_in_words"),
@@ -238,10 +245,13 @@ __all__ = [
     "register_secret",
     "register_url_secrets",
     "require_input_directory",
+    "require_input_place",
+    "require_input_tree",
     "sandboxed_engine",
     "single_name",
     "size_in_words",
     "stop_if_cancelled",
+    "tls_context",
     "unpack",
 ]  # fmt: skip
 

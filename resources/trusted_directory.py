@@ -33,11 +33,12 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     """Raise ResourceError when ``path`` does not belong to ``uid``, or when root would trust what others can write."""
-    owner, user = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
     if found.st_uid != uid:
+        owner, user = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
         words = f"{path} belongs to {owner}, and what is in it would be run as {user}"
         raise ResourceError(words, f"add user: {owner}, or give it to {user}")
     if has_our_rights(uid) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
+        owner = names_of(found.st_uid, 0)[0]
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
 

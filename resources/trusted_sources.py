@@ -6,8 +6,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from reactor import DistrustedError, ResourceError, open_input, require_input_directory
-from reactor.hostfs import ErrorContext, scan_directory
+from reactor import (
+    DistrustedError,
+    ResourceError,
+    in_thread,
+    open_input,
+    require_input_place,
+    require_input_tree,
+)
+from reactor.hostfs import ErrorContext
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -21,14 +28,16 @@ def refuse_foreign_file(path: str, what: str, otherwise: str = "") -> None:
         os.close(open_input(path, _READ))
 
 
-def refuse_foreign_directory(path: str, what: str, otherwise: str = "") -> None:
-    """As `refuse_foreign_file`, for a directory and what is directly in it."""
+def refuse_foreign_place(path: str, what: str) -> None:
+    """As `refuse_foreign_file`, if another user can put something else at ``path``; to whom it belongs means nothing."""
+    with _refusing(path, what, ""):
+        require_input_place(path)
+
+
+async def refuse_foreign_tree(path: str, what: str, otherwise: str = "") -> None:
+    """As `refuse_foreign_file`, for a directory and everything in it, in a thread: there may be 100,000 packages."""
     with _refusing(path, what, otherwise):
-        require_input_directory(path)
-        with scan_directory(os.path.realpath(path)) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):
-                    os.close(open_input(f"{path}/{entry.name}", _READ))
+        await in_thread(require_input_tree, path, abandon_on_cancel=True, gives_way=True)
 
 
 @contextmanager

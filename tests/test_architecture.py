@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "reactor.secrets": {"reactor.trust", "reactor.resource", "reactor.language", "reactor.http"},
     "reactor.notify": {
         "reactor.resource", "reactor.language", "reactor.http", "reactor.engine", "reactor.atomic_write",
-        "reactor.manifest",
+        "reactor.manifest", "reactor.trust",
     },
     "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking", "reactor.http"},
     "reactor.roles": {

@@ -1,7 +1,7 @@
 """The watchers that come with reactor: one module per event source, and modules that they share.
 
 - paths: ``inotify``, with ``inotify_descriptor``, ``inotify_masks``, ``directory``, ``path_lookup``, ``path_tree``,
-  ``pending_writes`` and ``mounts``;
+  ``pending_writes``, ``watch_budget`` and ``mounts``;
 - what the kernel announces on a netlink socket: ``nftables`` and ``uevents`` on the base ``kernel_announcements``, and
   ``netlink`` with ``netlink_topics``; ``netlink_socket`` is for all;
 - systemd: ``systemd``, with ``units``, ``unit_files`` and ``dbus/``;

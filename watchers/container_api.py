@@ -48,6 +48,8 @@ class ApiAnswer:
         async with aclosing(self.pieces()) as pieces:
             async for piece in pieces:
                 *lines, rest = (rest + piece).split(b"\n")
+                if len(rest) > _LARGEST:
+                    raise ApiError("a line of the daemon is too large")
                 for line in filter(None, (line.strip() for line in lines)):
                     yield _object_in(line)
         if rest.strip():

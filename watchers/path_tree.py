@@ -13,20 +13,18 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from reactor import ChangedPaths
 from reactor.watchers.directory import Directory, Listener, Unreliable
 from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_lookup import components, has_other_links, leads_elsewhere, names_in, target_of
+from reactor.watchers.watch_budget import WatchBudget
 
 POLL_INTERVAL = 5.0
 """Seconds between two checks of a path that sends no events."""
 
 _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
-_WATCH_LIMIT = "fs.inotify.max_user_watches"
-
 
 Silence = Callable[[bytes], str | None]
 """Returns why a path must not be touched now (its file system does not answer), or None."""
@@ -42,6 +40,7 @@ class PathTree:
         self._descriptor = descriptor
         self._mounts = mounts
         self._silence = silence
+        self._budget = WatchBudget()
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
         self.unreliable = Unreliable()
@@ -80,6 +79,7 @@ class PathTree:
         listener = Listener(vertex, paths, top, skip)
         self.listeners.add(listener)
         top.trees += (listener,)
+        self._budget.count((), (listener,))
         return top
 
     def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
@@ -87,6 +87,7 @@ class PathTree:
         top = self._reach(components(path))
         removed = Listener(vertex, paths, top, skip)
         self.listeners.discard(removed)
+        self._budget.forget(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
         for directory in reversed(members):  # the deepest come first
             directory.trees = tuple(listener for listener in directory.trees if listener != removed)
@@ -125,6 +126,8 @@ class PathTree:
         """
         waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # the uppermost is taken first
         seen: set[Directory] = set()
+        if self.listeners:
+            self._budget.refresh()
         while waiting:
             directory = waiting.pop()
             if self._is_silent(directory):
@@ -228,6 +231,7 @@ class PathTree:
         try:
             problem, is_shared = self._examine(directory)
             is_leaf = b"" in directory.leaves or is_shared
+            self._refuse_beyond_budget(directory)
             watched = self._descriptor.watch(
                 directory.path, only_directory=not is_leaf, only_names=not (is_leaf or directory.needs_all)
             )
@@ -236,17 +240,34 @@ class PathTree:
         except OSError as error:
             if error.errno == errno.EBADF:
                 raise
-            problem = _explain(error, directory.path)
+            problem = self._explain(error, directory.path)
         directory.problem = problem
         (self.unreliable.add if problem else self.unreliable.discard)(directory)
         return self._hold(directory, watched)
+
+    def _refuse_beyond_budget(self, directory: Directory) -> None:
+        """Raise OSError (ENOSPC) if only a tree needs a watch for ``directory``, and those for trees are used up."""
+        above = directory.parent
+        if above is None or directory.watched is not None or directory.leaves:
+            return
+        if self._budget.is_used_up(len(self.by_descriptor)) and above.listeners_below(directory.name):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _explain(self, error: OSError, path: bytes) -> str:
+        if error.errno == errno.ENOSPC:
+            return self._budget.explanation(path, _POLLED)
+        where = os.fsdecode(path)
+        return f"can't watch {where} ({os.strerror(error.errno or 0)}), {_POLLED}"
 
     def _spread(self, directory: Directory) -> Iterator[None]:
         """Add the entries of ``directory`` to the trees that contain it.
 
         It is watched already, so no new entry is missed.
         """
+        before = directory.trees
         directory.join_trees()
+        if directory.trees != before:
+            self._budget.count(before, directory.trees)
         if directory.trees and directory.watched is not None:
             for name in names_in(directory.path):
                 if not name:
@@ -313,11 +334,3 @@ def _real_path(directory: Directory, *, is_link: bool) -> bytes:
 
 def _real_path_of(directory: Directory, name: bytes) -> bytes:
     return directory.real_path.rstrip(b"/") + b"/" + name
-
-
-def _explain(error: OSError, path: bytes) -> str:
-    where = os.fsdecode(path)
-    if error.errno != errno.ENOSPC:
-        return f"can't watch {where} ({os.strerror(error.errno or 0)}), {_POLLED}"
-    limit = int(Path("/proc/sys/", _WATCH_LIMIT.replace(".", "/")).read_text())
-    return f"no inotify watches are left for {where}, {_POLLED}; allow more with: sysctl -w {_WATCH_LIMIT}={2 * limit}"

@@ -94,7 +94,8 @@ class Explanation:
 
     def _difference(self, entry: Entry) -> Iterator[str]:
         """The diff of the change, or of the change that a dry run would make."""
-        lines = [line for text in self._history.diffs(entry) for line in text.splitlines()]
+        diffs = self._history.diffs(entry)
+        lines = [line for text in diffs for line in text.removesuffix("\n").split("\n")]
         if lines:
             yield f"{_INDENT}Content before (-) and {'after a change' if entry.result == 'would_change' else 'after'} (+):"
         yield from (f"{_INDENT * 2}{line}" for line in lines[:_MOST_LINES])

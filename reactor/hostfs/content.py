@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
@@ -159,14 +160,15 @@ class Source:
                 raise ResourceError(words, "name another file to copy, or see what symlink leads there")
             await at_hand(self._path, source, found.st_size)
             wanted = partial(read, source, piece=self._piece)
-            if size <= INLINE_LIMIT:
-                return _same(fd, wanted)
+            if size <= INLINE_LIMIT and (is_same := _same(fd, wanted, INLINE_LIMIT)) is not None:
+                return is_same
             return await _same_aside(fd, wanted)
 
     async def copy_to(self, fd: int) -> None:
         """Write the present content of the source to ``fd``."""
         with self._opened() as (source, found):
             await at_hand(self._path, source, found.st_size)
+            self._refuse_without_room(found.st_size, fd)
             await copy(source, fd, self._piece)
 
     async def prepare(self) -> None:
@@ -176,6 +178,15 @@ class Source:
         """The first ``limit`` bytes of the source."""
         with self._opened() as (source, _):
             return read(source, limit, self._piece)
+
+    def _refuse_without_room(self, size: int, fd: int) -> None:
+        """Raise ResourceError if ``size`` bytes would fill the disk of ``fd``: a sparse source of terabytes costs nothing."""
+        if size <= INLINE_LIMIT:
+            return
+        disk = os.fstatvfs(fd)
+        if disk.f_blocks and size > disk.f_bavail * disk.f_frsize:
+            words = f"the source {self._path} is larger than what is free there: {size} bytes"
+            raise ResourceError(words, "free some space, or see why the source is so large")
 
     def _piece(self, fd: int, size: int) -> bytes:
         """Read as os.read does. An error names the source, not the file that is compared or written."""
@@ -264,28 +275,48 @@ def _write(fd: int, data: bytes) -> None:
 
 
 async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
-    """Copy the whole file open at ``source`` to ``fd``, at its position."""
+    """Copy the whole file open at ``source`` to ``fd``, at its position.
+
+    Raises ResourceError if it becomes long meanwhile: its owner could hold up everything else with that.
+    """
     os.lseek(source, 0, os.SEEK_SET)
-    if os.fstat(source).st_size <= INLINE_LIMIT:
-        await changing(_copy, source, fd, piece or os.read)
-    else:
-        await at_length(_copy, source, fd, piece or os.read)
+    size = os.fstat(source).st_size
+    if size > INLINE_LIMIT:
+        await at_length(_copy, source, fd, piece or os.read, size)
+    elif await changing(_copy, source, fd, piece or os.read, INLINE_LIMIT):
+        if os.fstat(source).st_size:
+            raise ResourceError("the file has grown while it was copied", "see who writes to it")
+        await at_length(
+            _copy, source, fd, piece or os.read, inf
+        )  # of the kernel, which knows no length of it
 
 
-def _copy(source: int, fd: int, piece: _Piece) -> None:
-    while data := piece(source, _CHUNK):
+def _copy(source: int, fd: int, piece: _Piece, most: float) -> bool:
+    """Copy up to ``most`` bytes, or a little more. Returns whether there may be more."""
+    copied = 0
+    while copied <= most:
+        if not (data := piece(source, _CHUNK)):
+            return False
         _write(fd, data)
+        copied += len(data)
+    return True
 
 
 async def _same_aside(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
     """Run `_same` in a thread. Reads from one disk share a few threads, in case it hangs."""
     disk = disk_of(fd)
-    return await in_thread(_same, fd, read_wanted, limiter=None if disk is None else disk.long)
+    return bool(await in_thread(_same, fd, read_wanted, limiter=None if disk is None else disk.long))
 
 
-def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
-    """Whether the file at ``fd`` and the bytes that ``read_wanted`` returns are equal, and equally long."""
+def _same(fd: int, read_wanted: Callable[[int], bytes], most: float = inf) -> bool | None:
+    """Whether the file at ``fd`` and the bytes that ``read_wanted`` returns are equal, and equally long.
+
+    None if they are equal so far, after ``most`` bytes or a little more.
+    """
+    compared = 0
     while (found := read(fd, _CHUNK)) == read_wanted(_CHUNK):
         if not found:
             return True
+        if (compared := compared + len(found)) > most:
+            return None
     return False

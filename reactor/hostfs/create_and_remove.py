@@ -20,7 +20,7 @@ from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext
 from reactor.hostfs.fsync import change_on_disk
 from reactor.hostfs.safe_open import Parent, make_directories
-from reactor.hostfs.temp_files import is_stale_temporary
+from reactor.hostfs.temp_files import FEW, is_stale_temporary
 
 
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -90,9 +90,14 @@ async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) 
 
 async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     with Parent(path) as (directory, _):
-        for name in names:
-            if is_stale_temporary(name, uid, directory):
-                await changing(partial(os.unlink, name, dir_fd=directory))
+        remove = changing if len(names) <= FEW else at_length
+        await remove(_unlink_stale, directory, names, uid)
+
+
+def _unlink_stale(directory: int, names: tuple[str, ...], uid: int) -> None:
+    for name in names:
+        if is_stale_temporary(name, uid, directory):
+            os.unlink(name, dir_fd=directory)
 
 
 async def _unlink(path: str, directory: int, base: str) -> None:

@@ -17,6 +17,8 @@ from reactor.notify.message import Message
 from reactor.notify.sender import SendError
 from reactor.notify.smtp_session import OpenConnections, PlainSession, TlsSession
 from reactor.resource.threads import in_thread
+from reactor.trust.authorities import tls_context
+from reactor.trust.rule import DistrustedError
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
@@ -33,6 +35,8 @@ async def send_mail(mail: Mail, message: Message, seconds: float) -> None:
         raise SendError("the mail server offers no STARTTLS, or no way to log in", hint) from error
     except smtplib.SMTPRecipientsRefused as error:
         raise SendError("the mail server refuses every recipient", "check 'to'") from error
+    except DistrustedError as error:
+        raise SendError(f"ca_file can't be trusted: {error}", error.hint) from error
     except (OSError, smtplib.SMTPException, ValueError) as error:
         raise SendError(f"the mail server can't be reached: {_reason(error)}") from error
     except trio.Cancelled:
@@ -54,7 +58,7 @@ def letter(mail: Mail, message: Message) -> EmailMessage:
 
 
 def _deliver(mail: Mail, content: EmailMessage, timeout: float, connections: OpenConnections) -> None:
-    context = ssl.create_default_context(cafile=mail.ca_file)
+    context = tls_context(mail.ca_file)
     with closing(connections), closing(_connected(mail, timeout, context, connections)) as server:
         if mail.tls == "starttls":
             server.starttls(context=context)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import ssl
 import subprocess
 from contextlib import suppress
+from functools import partial
 
 import trio
 
@@ -15,6 +15,7 @@ from reactor.errors import ReactorError
 from reactor.language.errors import ExpressionError
 from reactor.manifest.notify_channels import Channel, Webhook
 from reactor.notify.message import Message
+from reactor.trust.rule import DistrustedError
 
 _ANSWER_BYTES = 64 * 1024
 _SUCCESS = range(200, 300)
@@ -45,19 +46,22 @@ async def send(channel: Channel, message: Message) -> None:
 async def _post(webhook: Webhook, message: Message, seconds: float) -> None:
     from reactor.http.client import http_response  # noqa: PLC0415 - slow to import
     from reactor.http.request import HttpError, HttpLimits, HttpRequest  # noqa: PLC0415
+    from reactor.trust.authorities import tls_context  # noqa: PLC0415
 
     try:
         body = json.dumps(message.as_json()) if webhook.body is None else message.rendered(webhook.body)
     except ExpressionError as error:
         raise SendError(f"the template for the body fails: {error.message}", error.hint) from error
     fields = {"Content-Type": "application/json", **webhook.headers}
-    trust = None if webhook.ca_file is None else lambda: ssl.create_default_context(cafile=webhook.ca_file)
+    trust = None if webhook.ca_file is None else partial(tls_context, webhook.ca_file)
     request = HttpRequest(webhook.url, "POST", tuple(fields.items()), content=body.encode(), trust=trust)
     try:
         async with http_response(request, HttpLimits(_ANSWER_BYTES, seconds, seconds, redirects=0)) as answer:
             status = answer.status  # the body of the answer is not read: it says nothing that is needed
     except HttpError as error:
         raise SendError(error.message, error.hint) from error
+    except DistrustedError as error:
+        raise SendError(f"ca_file can't be trusted: {error}", error.hint) from error
     except OSError as error:
         raise SendError(str(error.strerror or error), "check ca_file") from error
     if status not in _SUCCESS:

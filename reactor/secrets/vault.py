@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +18,8 @@ from reactor.secrets.declarations import Vault
 from reactor.secrets.errors import SecretError
 from reactor.secrets.files import read_key
 from reactor.secrets.vault_login import OK, VaultLogin, words_of
+from reactor.trust.authorities import tls_context
+from reactor.trust.rule import DistrustedError
 
 _MAX_BYTES = 2**20
 _BAD_REQUEST, _FORBIDDEN, _NOT_FOUND = 400, 403, 404
@@ -57,6 +59,8 @@ class VaultClient:
             message = f"Vault at {self.address} does not answer: {error.message}"
             hint = _TRUST if "CERTIFICATE_VERIFY_FAILED" in error.message else error.hint
             raise SecretError(message, hint, code="R0134", may_pass=True) from error
+        except DistrustedError as error:
+            raise SecretError(f"ca_file can't be trusted: {error}", error.hint) from error
         except OSError as error:
             message = f"Vault at {self.address} can't be asked: {error.strerror or error}"
             raise SecretError(message, "check ca_file", code="R0134", may_pass=True) from error
@@ -169,7 +173,7 @@ class VaultClient:
         if namespace := self._namespace:
             fields.append(("X-Vault-Namespace", namespace))
         ca_file = vault.ca_file or self._environ.get("VAULT_CACERT")
-        trust = (lambda: ssl.create_default_context(cafile=ca_file)) if ca_file else None
+        trust = partial(tls_context, ca_file) if ca_file else None
         url = f"{self.address}/v1/{quote(path)}"
         request = HttpRequest(url, method, tuple(fields), content=content, trust=trust)
         limits = HttpLimits(_MAX_BYTES, self._timeout, self._timeout, redirects=0)

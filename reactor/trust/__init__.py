@@ -2,5 +2,7 @@
 
 - ``rule``: checks a file and every directory on the path to it;
 - ``groups``: checks whether a group lets other users write;
-- ``inputs``: opens the inputs of a run, under the policy of the process.
+- ``inputs``: opens the inputs of a run, under the policy of the process;
+- ``trees``: checks everything in a directory, at any depth;
+- ``authorities``: makes the TLS context of files that are inputs.
 """

@@ -41,6 +41,28 @@ def require_input_directory(path: str) -> None:
         policy.trust.require_directory(path)
 
 
+def require_input_tree(path: str) -> None:
+    """Raise DistrustedError if an untrusted user could change anything in a directory of inputs, at any depth.
+
+    It may take seconds. Raises OSError for what can't be read, and for a tree that is too large.
+    """
+    policy = _policy()
+    if not policy.reads_everything:
+        from reactor.trust.trees import require_tree  # noqa: PLC0415 - few runs have such a directory
+
+        require_tree(policy.trust, path)
+
+
+def require_input_place(path: str) -> None:
+    """Raise DistrustedError if an untrusted user could put something else at ``path``, whose owner may be anybody.
+
+    For what another program resolves by its path, as root. Raises OSError if there is nothing.
+    """
+    policy = _policy()
+    if not policy.reads_everything:
+        policy.trust.require_place(path)
+
+
 def require_input(path: str) -> None:
     """Raise DistrustedError, under every policy, if a run would refuse the input at ``path``; and OSError."""
     trust = _policy().trust

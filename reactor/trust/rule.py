@@ -80,6 +80,15 @@ class Trust:
         if found is not None:
             self._judge(place, found)
 
+    def require_place(self, path: str) -> None:
+        """Raise DistrustedError if an untrusted user could put something else at ``path``, whose owner may be anybody.
+
+        Raises OSError if there is nothing.
+        """
+        place, found = self._walked(path)
+        if found is not None and self._enter(os.path.dirname(place)):
+            self._judge_owner(place, found, _KEEP_ELSEWHERE)
+
     def require_entry(self, entry: os.DirEntry[str]) -> None:
         """Raise DistrustedError unless ``entry`` is trusted, and OSError if it is gone.
 

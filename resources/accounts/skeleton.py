@@ -46,11 +46,11 @@ def _create(home: str, account: PasswdLine) -> None:
             shutil.copytree(_SKELETON, new, symlinks=True)
         else:
             os.mkdir(new)
-        for directory, directories, files in os.walk(
-            new
-        ):  # a symlink to a directory is among the directories
-            for name in (".", *directories, *files):
+        os.chmod(new, 0o700)  # the user must not get in while root follows the paths in it
+        for directory, directories, files in os.walk(new):  # links to directories are among the directories
+            for name in (*directories, *files):
                 os.chown(os.path.join(directory, name), account.uid, account.gid, follow_symlinks=False)
+        os.chown(new, account.uid, account.gid)
         os.chmod(new, _home_mode())
         os.rename(new, home)
     except BaseException:

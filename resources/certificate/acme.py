@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from reactor import ResourceError
+from reactor import ResourceError, tls_context
 from reactor.hostfs import Attributes, ErrorContext, Inline, open_content, read, state_folder, write_file
 from reactor.resources.certificate.acme_wire import Answer, Wire, described, encoded
 from reactor.resources.certificate.challenges import Challenge, Responder
@@ -98,10 +98,7 @@ class Acme:
             )
 
     def _wire(self, key: ec.EllipticCurvePrivateKey) -> Wire:
-        trusted = self.trusted
-        if trusted is None:
-            return Wire(self.directory, key, None)
-        return Wire(self.directory, key, lambda: ssl.create_default_context(cafile=trusted))
+        return Wire(self.directory, key, None if self.trusted is None else partial(tls_context, self.trusted))
 
     async def _account_key(self) -> ec.EllipticCurvePrivateKey:
         """The key of our account there, which is kept in the state directory."""

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from reactor import HttpError, HttpLimits, HttpRequest, ResourceError, http_response
+from reactor import DistrustedError, HttpError, HttpLimits, HttpRequest, ResourceError, http_response
 
 _LIMITS = HttpLimits(size=1 << 20, seconds=60.0, silence=30.0, redirects=0)
 _BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
@@ -116,6 +116,10 @@ class Wire:
                 if response.status >= _ERRORS:
                     raise _problem_in(answer, response.status)
                 return answer
+        except DistrustedError as error:
+            raise ResourceError(
+                f"another user can change which ACME server is trusted: {error}", error.hint
+            ) from error
         except (HttpError, OSError) as error:
             raise ResourceError(
                 f"the ACME server at {request.url} can't be asked: {error}", "check acme"

@@ -46,6 +46,7 @@ from reactor.resources.certificate.pair import (
 )
 from reactor.resources.certificate.profile import Profile
 from reactor.resources.shared_lines import read_bounded
+from reactor.resources.trusted_sources import refuse_foreign_file
 
 
 class AuthorityFiles(NamedTuple):
@@ -153,6 +154,7 @@ def _authority_of(files: AuthorityFiles) -> Authority:
 
 
 def _content_of(path: str) -> bytes:
+    refuse_foreign_file(path, "which authority signs")
     with ErrorContext(f"read {path}"):
         try:
             fd = open_source(path)

@@ -81,15 +81,15 @@ def read_pair(path: str) -> Pair:
         found = os.fstat(fd)
         if not stat.S_ISDIR(found.st_mode):
             return Pair(Place.FILE)
-        names = os.listdir(f"/proc/self/fd/{fd}")
-        if not all(map(_is_ours, names)):
-            return Pair(Place.OTHER)
         if others_may_write(found):
             owner = names_of(found.st_uid, 0)[0]
             words = (
                 f"{path} belongs to {owner}, or other users may write to it, and it is to hold a private key"
             )
             raise ResourceError(words, f"chown root and chmod go-w, or remove it: {path}")
+        names = os.listdir(f"/proc/self/fd/{fd}")  # only now: another user could fill the directory
+        if not all(map(_is_ours, names)):
+            return Pair(Place.OTHER)
         _refuse_way(path)
         return _read(path, fd, names)
     finally:

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 import trio
 
 from reactor import ResourceError, emit_output
+from reactor.resources.trusted_sources import refuse_foreign_place
 from reactor.watchers.container_api import ApiError, answer_of, ask
 
 SOCKETS = {
@@ -23,6 +24,7 @@ SOCKETS = {
 """Where the daemons listen."""
 _ANSWER = 60.0
 """Seconds within which the daemon must answer anything but a pull or a stop."""
+_WHAT = "which daemon is told to run containers"
 NOT_FOUND, CONFLICT = 404, 409
 
 
@@ -75,6 +77,7 @@ class Daemon:
 
     async def ask(self, method: str, target: str, document: Any = None, *, seconds: float = _ANSWER) -> Any:
         """Send a request. Raises ApiError, and ResourceError when the daemon does not answer."""
+        refuse_foreign_place(self.socket, _WHAT)
         with trio.move_on_after(seconds):
             return await ask(self.socket, method, target, document)
         raise ResourceError(f"the daemon at {self.socket} did not answer within {seconds:g} s", "see its log")
@@ -95,6 +98,7 @@ class Daemon:
             raise ResourceError(f"{image} can't be pulled: {error}", self._hint(error)) from None
 
     async def _pulled(self, target: str, fields: Mapping[str, str]) -> None:
+        refuse_foreign_place(self.socket, _WHAT)
         async with (
             answer_of(self.socket, "POST", target, fields=fields) as answer,
             aclosing(answer.lines()) as lines,

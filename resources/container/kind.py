@@ -28,6 +28,7 @@ from reactor.hostfs import read_record
 from reactor.resources.container.changes import FORMER, KIND, NEW, Changes
 from reactor.resources.container.daemon import Daemon, bare_id, usual_socket
 from reactor.resources.container.declaration import LABEL, Declaration, form_of
+from reactor.resources.container.host_paths import refuse_foreign_volumes
 from reactor.resources.container.property_types import (
     BUILT_IN_NETWORKS,
     Image,
@@ -162,6 +163,7 @@ class Container(Resource[ContainerState], kind="container"):
         leftovers = await self._has_leftovers()
         if self.ensure == "absent":
             return ContainerState("missing" if inspected is None else "stopped", leftovers=leftovers)
+        await refuse_foreign_volumes(self.volumes)
         image = await self._daemon.image_id(self.image or "")
         if inspected is None:
             return ContainerState("missing", has_image=image is not None, leftovers=leftovers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from functools import partial
 
 from reactor import ChangedPaths, fragile_mounts
 from reactor.hostfs import ErrorContext, Stamp
@@ -13,7 +14,7 @@ from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
 from reactor.resources.git.trust import CONFIG, MOVING, Looked, look
 from reactor.resources.process import has_our_rights, uid_of
-from reactor.resources.trusted_sources import refuse_foreign_file
+from reactor.resources.trusted_directory import read_by_owner
 
 DEPLOYED = "refs/reactor/deployed"
 """Below it is the commit that we checked out last: it came from the server, whatever the server has now."""
@@ -47,12 +48,11 @@ class Observer:
         await fragile_mounts().ask(desired.path)
         identity = await desired.git.identity()
         uid = uid_of(identity)
-        known_hosts = desired.git.access.known_hosts
-        if known_hosts is not None and has_our_rights(uid):
-            refuse_foreign_file(known_hosts, "which servers git trusts", "add user")
+        if has_our_rights(uid):
+            desired.git.access.refuse_foreign_files()
         branch = None if self._last is None else self._last[1].branch
         with ErrorContext(f"look at {desired.path}"):
-            looked = look(desired.path, uid, branch)
+            looked = await read_by_owner(uid, partial(look, desired.path, uid, branch))
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None
         if not is_here:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from reactor import ResourceError
 from reactor.resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, output_tail, run
+from reactor.resources.trusted_sources import refuse_foreign_file
 
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -56,6 +57,13 @@ class Access:
     accept_new_host: bool = False
     base: str = ""
     credentials: tuple[str, str] | None = field(default=None, repr=False)
+
+    def refuse_foreign_files(self) -> None:
+        """Raise ResourceError if another user can change whom git trusts, or as whom it logs in."""
+        files = ((self.known_hosts, "which servers git trusts"), (self.key, "as whom git logs in"))
+        for path, what in files:
+            if path is not None:
+                refuse_foreign_file(path, what, "add user")
 
     @property
     def environment(self) -> Mapping[str, str]:

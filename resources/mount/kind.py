@@ -171,7 +171,12 @@ class Mount(Resource[MountState], kind="mount"):
         yield Claim("swap area" if self._is_swap else "mount point", self.name, desired)
 
     async def observe(self) -> MountState:
-        """The present mounts, and the lines in /etc/fstab. Raises ResourceError when either table can't be read."""
+        """The present mounts, and the lines in /etc/fstab.
+
+        Raises ResourceError when either table can't be read, or another user decides what is mounted.
+        """
+        if self.ensure in ("mounted", "present"):
+            await preflight.refuse_foreign_device(self._entry)
         entries, mounts = await self._tables()
         if self.ensure != "mounted" or not mounts or self._is_swap:
             return MountState(entries, mounts)

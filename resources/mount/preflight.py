@@ -11,6 +11,7 @@ from reactor.resources.mount.fstab import Entry
 from reactor.resources.mount.fstypes import helper_of, is_unknown
 from reactor.resources.mount.mount_table import mount_point
 from reactor.resources.mount.state import Desired, MountState
+from reactor.resources.trusted_sources import refuse_foreign_file, refuse_foreign_place
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
@@ -27,6 +28,19 @@ async def refuse(desired: Desired, state: MountState) -> None:
     _refuse_file(entry)
     if not is_bind(entry.options):
         _refuse_type(entry.fstype)
+
+
+async def refuse_foreign_device(entry: Entry) -> None:
+    """Raise ResourceError if another user can change which device is mounted, or the file that holds a file system.
+
+    Who can write to such a file puts programs with the rights of root into it. What is bound brings no files of its own.
+    """
+    if not entry.device.startswith("/") or is_bind(entry.options):
+        return
+    await fragile_mounts().ask(entry.device)
+    refuse_foreign_place(entry.device, "what is mounted")
+    if os.path.isfile(entry.device):  # noqa: ASYNC240 - its mount has just answered
+        refuse_foreign_file(entry.device, "what is mounted")
 
 
 def _refuse_file(entry: Entry) -> None:

@@ -39,7 +39,7 @@ from reactor.resources.trusted_directory import (
     refuse_unremovable,
     refuse_unwritable,
 )
-from reactor.resources.trusted_sources import refuse_foreign_directory, refuse_foreign_file
+from reactor.resources.trusted_sources import refuse_foreign_file, refuse_foreign_tree
 
 _ALL = frozenset("*")
 _MAKES = {
@@ -153,7 +153,7 @@ class Pip(Resource[PipState], kind="pip"):
         with ErrorContext(f"look at {self.name}"):
             environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
         if self.ensure == "present":
-            self._refuse_foreign_sources(uid)
+            await self._refuse_foreign_sources(uid)
         if self.ensure == "absent" or self.requirements is None:
             return PipState(environment)
         text = textfile.read(self.requirements)
@@ -227,7 +227,7 @@ class Pip(Resource[PipState], kind="pip"):
             return type(self)(name=self.name, ensure="absent", user=self.user)
         raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
 
-    def _refuse_foreign_sources(self, uid: int) -> None:
+    async def _refuse_foreign_sources(self, uid: int) -> None:
         """Raise ResourceError if pip runs as ``uid`` with our rights, and others can change what it installs.
 
         A file of requirements can name any index, and the setup of a package runs as the user that pip runs as.
@@ -238,7 +238,7 @@ class Pip(Resource[PipState], kind="pip"):
         if self.requirements is not None:
             refuse_foreign_file(self.requirements, what, otherwise)
         if self.find_links is not None:
-            refuse_foreign_directory(self.find_links, what, otherwise)
+            await refuse_foreign_tree(self.find_links, what, otherwise)
 
     def _missing(self, state: PipState) -> tuple[list[str], str | None]:
         """The packages to install, and the file of requirements if it must be installed."""

@@ -80,8 +80,9 @@ def opened_directory(path: str) -> Iterator[str]:
 def _interpreter_of(program: str) -> str | None:
     """The absolute path of the interpreter in the first line of a script; None for another or an unreadable file."""
     try:
-        with open(program, "rb") as file:
-            first = file.readline(_LONGEST_FIRST_LINE)
+        fd = os.open(program, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # its owner may put a pipe there
+        with open(fd, "rb", buffering=0) as file:
+            first = (file.read(_LONGEST_FIRST_LINE) or b"").partition(b"\n")[0]
     except OSError:
         return None
     words = first[2:].split() if first.startswith(b"#!") else []

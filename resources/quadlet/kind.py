@@ -35,6 +35,7 @@ from reactor.hostfs import (
     write_record,
 )
 from reactor.resources import shared_lines
+from reactor.resources.container.host_paths import refuse_foreign_volumes
 from reactor.resources.container.property_types import (
     Image,
     PortText,
@@ -177,10 +178,11 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
     async def observe(self) -> QuadletState:
         """The file and the unit.
 
-        Raises ResourceError when podman has no quadlet, systemd does not answer, or a unit of that name comes from
-        elsewhere.
+        Raises ResourceError when podman has no quadlet, systemd does not answer, a unit of that name comes from
+        elsewhere, or another user can exchange what it mounts.
         """
         if self.ensure != "absent":
+            await refuse_foreign_volumes(self.volumes)
             generator.find()
             self._refuse_secrets()
             own_unit_files.refuse_foreign(self._unit.unit)

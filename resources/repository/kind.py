@@ -33,7 +33,7 @@ from reactor.resources import textfile
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, provider_of
 from reactor.resources.repository.formats import FORMATS, Description, Format
-from reactor.resources.trusted_sources import refuse_foreign_directory, refuse_foreign_file
+from reactor.resources.trusted_sources import refuse_foreign_file, refuse_foreign_tree
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CREDENTIALS = re.compile(r"//[^/@]*@")
@@ -275,7 +275,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
             refuse_foreign_file(self.key, what)
         if self.trusted and (local := _LOCAL.fullmatch(self.url or "")):
             await fragile_mounts().ask(local["path"])
-            refuse_foreign_directory(local["path"], what)
+            await refuse_foreign_tree(local["path"], what)
 
     async def _refuse_missing_key(self) -> None:
         """Raise ResourceError for a missing key.

@@ -122,8 +122,8 @@ class Builder:
         await self._remove_stale_temporaries(state.stale_temporaries)
         await self._remove_directories(state.empty)
         await self._remove(state.managed)
-        with suppress(OSError):
-            os.rmdir(self._target.root)
+        with suppress(OSError, ResourceError), Parent(self._target.root) as (directory, base):
+            os.rmdir(base, dir_fd=directory)
 
     async def require_startable(self, state: ScaffoldState) -> None:
         """Raise ResourceError if a command that would run after a change can't be started."""

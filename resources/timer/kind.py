@@ -24,6 +24,7 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    fragile_mounts,
 )
 from reactor.hostfs import Inline, accounts, accounts_of, remove_path, write_file
 from reactor.resources import shared_lines
@@ -36,6 +37,7 @@ from reactor.resources.service.state import UnitState
 from reactor.resources.shared_lines import Found
 from reactor.resources.timer import calendar
 from reactor.resources.timer.unit_text import Task, Times, service_text, timer_text
+from reactor.resources.trusted_sources import refuse_foreign_place
 
 _DIRECTORY = "/etc/systemd/system"
 _PROGRAM = re.compile(r"/\S.*|[A-Za-z0-9_][^/]*")
@@ -179,10 +181,13 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
     async def observe(self) -> TimerState:
         """Both unit files, and the state of the timer.
 
-        Raises ResourceError when systemd does not answer, the user does not exist, or a unit of that name comes from
-        elsewhere.
+        Raises ResourceError when systemd does not answer, the user does not exist, a unit of that name comes from
+        elsewhere, or another user can exchange the working directory of root.
         """
         if self.ensure == "present":
+            if self.cwd is not None and self.user in (None, "root"):
+                await fragile_mounts().ask(self.cwd)
+                refuse_foreign_place(self.cwd, "where systemd starts a command of root")
             for path in self._paths:
                 own_unit_files.refuse_foreign(os.path.basename(path), _DIRECTORY)
             if self.user is not None and accounts.known(self.user, "root") is None:

@@ -17,14 +17,20 @@ from reactor.hostfs import (
     open_source,
     others_may_replace,
     refuse_foreign_link,
+    remove_path,
     safe_open,
     write_file,
 )
 from reactor.hostfs.content import Inline
 from reactor.resource.plan import ResourceError
+from reactor.resources.container.host_paths import refuse_foreign_volumes
 from reactor.resources.quadlet import Quadlet
 from reactor.resources.quadlet.kind import QuadletState
+from reactor.resources.scaffold import Scaffold, builder
 from reactor.resources.service.state import UnitState
+from reactor.resources.timer import Timer
+from reactor.testing.story import converge_once
+from reactor.trust.inputs import trust_owners
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -271,3 +277,62 @@ async def test_podman_is_given_no_file_of_variables_that_a_stranger_can_make_lea
     web = Quadlet(name="web", image="example.com/web:1", environment_files=[str(home / "app.env")])
     with pytest.raises(ResourceError, match="another user can change which file podman reads as root"):
         await web.preflight(QuadletState(None, UnitState("not-found", "inactive", "dead")))
+
+
+async def test_a_scaffold_removes_its_own_directory_only(home, tmp_path, monkeypatch):
+    """The stranger acts when the last file in it has gone."""
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/a").write_text("x")
+    scaffold = Scaffold(name=f"{home}/out", ensure="present", source=f"{tmp_path}/templates")
+    await converge_once(scaffold)
+    gone = Scaffold(name=f"{home}/out", ensure="absent", source=f"{tmp_path}/templates")
+    (home.parent / "root/out").mkdir()
+
+    async def exchanging(path, **options):
+        await remove_path(path, **options)
+        home.rename(home.parent / "away")
+        home.symlink_to("root")
+        os.lchown(home, STRANGER, STRANGER)
+
+    monkeypatch.setattr(builder, "remove_path", exchanging)
+    await converge_once(gone)
+    assert not (home.parent / "away/out/a").exists()
+    assert (home.parent / "root/out").is_dir()
+
+
+async def test_podman_mounts_nothing_that_a_stranger_could_exchange(home):
+    (home / "data").mkdir()
+    for name in ("data", "missing"):
+        web = Quadlet(name="web", image="example.com/web:1", volumes=[f"{home}/{name}:/data"])
+        with pytest.raises(
+            ResourceError, match="another user can change what of the host is in the container"
+        ):
+            await web.observe()
+    await refuse_foreign_volumes(
+        [f"{home}:/data", f"{home.parent}/root:/root", f"{home.parent}/missing:/missing"]
+    )
+    with trust_owners([STRANGER]):
+        await refuse_foreign_volumes([f"{home}/data:/data"])
+
+
+async def test_systemd_starts_no_command_of_root_in_a_directory_that_a_stranger_could_exchange(home):
+    (home / "app").mkdir()
+    properties = {"command": "/usr/bin/find . -delete", "on_calendar": "daily"}
+    timer = Timer(name="tidy", cwd=str(home / "app"), **properties)
+    with pytest.raises(ResourceError, match="another user can change where systemd starts a command of root"):
+        await timer.observe()
+
+
+@pytest.mark.parametrize("what", ["directory", "symlink"])
+async def test_in_a_directory_for_all_a_volume_must_be_of_root(home, what):
+    shared = home.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    if what == "directory":
+        (shared / "data").mkdir()
+    else:
+        (shared / "data").symlink_to(home.parent / "root")
+    await refuse_foreign_volumes([f"{shared}/data:/data"])
+    os.lchown(shared / "data", STRANGER, STRANGER)
+    with pytest.raises(ResourceError, match="another user can change what of the host"):
+        await refuse_foreign_volumes([f"{shared}/data:/data"])

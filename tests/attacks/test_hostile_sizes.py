@@ -18,7 +18,8 @@ from archive_worlds import sha256, tar_of
 
 from reactor import ResourceError, in_thread
 from reactor.backup.store import Store
-from reactor.hostfs import checksum_of, digest_of
+from reactor.hostfs import checksum_of, copy, digest_of
+from reactor.hostfs.content import Source
 from reactor.resource.backup_store import backup_store, state_directory_for
 from reactor.resources import shared_lines, textfile
 from reactor.resources.archive import Archive
@@ -81,6 +82,49 @@ async def test_a_file_of_a_scaffold_is_made_again_also_where_commands_have_made_
     lengthen(tmp_path / "out/a.conf")
     await converge_once(scaffold)
     assert (tmp_path / "out/a.conf").read_text() == "ours\nmade\n"
+
+
+async def test_a_source_for_which_there_is_no_room_does_not_fill_the_disk(tmp_path):
+    lengthen(tmp_path / "source")
+    wanted = File(name=f"{tmp_path}/f", ensure="present", source=f"{tmp_path}/source", mode="0644", **ME)
+    _, story = await converge_once(wanted)
+    assert "is larger than what is free there" in story.checks(wanted.ref)[-1].error
+    assert os.listdir(tmp_path) == ["source"]
+
+
+@pytest.mark.parametrize("length", [0, 100])
+async def test_a_source_that_becomes_endless_as_it_is_copied_is_left(tmp_path, length):
+    source = os.open(lengthen(tmp_path / "source", length), os.O_RDWR)
+    target = os.open(tmp_path / "f", os.O_RDWR | os.O_CREAT)
+
+    def lengthened(fd, size):
+        os.truncate(fd, ENDLESS)
+        return os.read(fd, size)
+
+    try:
+        with pytest.raises(ResourceError, match="has grown while it was copied"):
+            await copy(source, target, lengthened)
+        assert os.fstat(target).st_size < 1 << 20
+    finally:
+        os.close(source)
+        os.close(target)
+
+
+async def test_two_files_that_become_endless_are_compared_in_a_thread(tmp_path):
+    """Both are of the user who lengthens them after our look."""
+    ours, source = lengthen(tmp_path / "f", 1 << 20), lengthen(tmp_path / "source", (1 << 20) + 1)
+    fd, threads = os.open(ours, os.O_RDONLY), set()
+
+    class Noting(Source):
+        def _piece(self, fd, size):
+            threads.add(threading.get_ident())
+            return super()._piece(fd, size)
+
+    try:
+        assert not await Noting(str(source)).equals(fd, 100)
+    finally:
+        os.close(fd)
+    assert len(threads) == 2
 
 
 async def test_a_file_from_a_server_is_made_again(tmp_path, server):

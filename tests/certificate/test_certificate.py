@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -314,6 +315,18 @@ async def test_an_acme_server_signs_what_the_webroot_proves(must_change, acme, w
     assert "its names are" in await must_change(**server, names=[HOST, "www.example.com"])
     assert list((tmp_path / "state/acme").iterdir()) == accounts
     assert "as its subject is empty" in await must_change(names=[HOST, "www.example.com"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away")
+@pytest.mark.parametrize("noop", [False, True])
+async def test_another_user_does_not_choose_the_acme_server_that_is_trusted(converge, acme, tmp_path, noop):
+    theirs = tmp_path / "ca.pem"
+    shutil.copy(acme.trusted, theirs)
+    os.chown(theirs, 12345, 12345)
+    issued = acme.issued
+    result, words = await converge(acme=acme.directory, acme_trust=str(theirs), dns_command="true", noop=noop)
+    assert (result, "another user can change which ACME server is trusted" in words) == (Result.FAILED, True)
+    assert acme.issued == issued
 
 
 async def test_an_acme_server_signs_what_a_command_proves(must_change, acme, pair, tmp_path):

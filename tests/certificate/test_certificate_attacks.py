@@ -177,9 +177,10 @@ async def test_links_of_another_user_lead_nowhere(part):
 
 
 @pytest.mark.parametrize(
-    ("lead", "said"), [(False, "at most 16777216 are read"), (True, "refusing to follow it")]
+    ("lead", "said"),
+    [(False, "at most 16777216 are read"), (True, "another user can change which authority signs")],
 )
-async def test_the_certificate_of_an_authority_is_read_by_the_rules_for_files_of_others(tmp_path, lead, said):
+async def test_the_certificate_of_an_authority_is_an_input_and_read_within_bounds(tmp_path, lead, said):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours.pem"
     theirs.mkdir()
     ours.touch()
@@ -197,3 +198,14 @@ async def test_the_certificate_of_an_authority_is_read_by_the_rules_for_files_of
     check = story.checks(resource.ref)[-1]
     assert story.result(resource.ref) is Result.FAILED
     assert said in str(check.error)
+
+
+async def test_a_directory_of_another_user_is_not_even_listed(pair):
+    """It could be full of names, which takes time."""
+    pair.mkdir()
+    (pair / "theirs").touch()
+    os.chown(pair, 12345, 12345)
+    for ensure in ("present", "absent"):
+        result, events = await converge(pair, ensure=ensure)
+        assert (result, "belongs to 12345" in events) == (Result.FAILED, True)
+    assert os.listdir(pair) == ["theirs"]

@@ -64,6 +64,15 @@ def test_why_reports_what_it_was_before(reactor, converge, tmp_path, state):
     assert "    +new-content" in lines[told:]
 
 
+def test_no_content_makes_a_line_of_its_own_in_a_diff(reactor, converge, tmp_path, state):
+    """Another user may have written it: what ends a line elsewhere ends none here."""
+    converge("old")
+    (tmp_path / "f").write_text("old\u2028forged\x85forged\x0bforged\n")
+    converge("new")
+    lines = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out.splitlines()
+    assert "    -old\\u2028forged\\x85forged\\x0bforged" in lines
+
+
 def test_why_does_not_report_all_of_a_long_one(reactor, converge, tmp_path, state):
     converge("x")
     converge(json.dumps("".join(f"line {number}\n" for number in range(100))))

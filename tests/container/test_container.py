@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 
 import pytest
@@ -136,6 +137,32 @@ async def test_one_that_does_not_start_leaves_the_former_one(converge, daemon):
     assert (found["Id"], found["State"]["Running"]) == (first["Id"], True)
     assert len(daemon.ask("GET", "/containers/json?all=true")) == 1
     assert await converge() == (Result.OK, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+async def test_another_user_does_not_choose_what_of_the_host_is_mounted(
+    must_change, converge, daemon, tmp_path
+):
+    home = tmp_path / "home"
+    (home / "data").mkdir(parents=True)
+    properties = {"volumes": [f"{home}/data:/data"]}
+    os.chown(home, 12345, 12345)
+    for noop in (True, False):
+        result, said = await converge(noop=noop, **properties)
+        assert (result, "another user can change what of the host is in the container" in said) == (
+            Result.FAILED,
+            True,
+        )
+    assert daemon.ask("GET", "/containers/json?all=true") == []
+    os.chown(home, 0, 0)
+    os.chown(home / "data", 12345, 12345)
+    await must_change(**properties)
+    os.chown(home, 12345, 12345)
+    assert (await converge(**properties))[0] is Result.FAILED
+    os.chown(tmp_path, 12345, 12345)
+    result, said = await converge(socket=f"{tmp_path}/socket")
+    os.chown(tmp_path, 0, 0)
+    assert (result, "another user can change which daemon is told" in said) == (Result.FAILED, True)
 
 
 async def test_what_a_killed_run_left_is_removed(must_change, daemon):

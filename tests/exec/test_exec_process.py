@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from reactor.resource.plan import ResourceError
-from reactor.resources.process import ENVIRONMENT, Command, process_tree, run
+from reactor.resources.process import ENVIRONMENT, Command, process_tree, program, run
 from reactor.resources.process.output import TAIL_BYTES
 from reactor.resources.process.process_tree import ProcessTree
 
@@ -429,3 +429,24 @@ async def test_an_error_shows_only_the_last_lines():
     with pytest.raises(ResourceError) as caught:
         await run(sh("seq 1000 >&2; echo unseen; kill -9 $$"))
     assert re.fullmatch(r"killed by SIGKILL\n  998\n  999\n  1000", caught.value.message)
+
+
+class HungError(Exception):
+    pass
+
+
+async def test_a_pipe_in_place_of_a_script_keeps_nothing_waiting(tmp_path, monkeypatch):
+    """Its owner puts it there after our look at the file, before we read its first line."""
+    os.mkfifo(tmp_path / "script")
+
+    def hung(*_):
+        raise HungError
+
+    monkeypatch.setattr(program, "_is_program", lambda _path: True)
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    try:
+        program.refuse_unstartable(str(tmp_path / "script"), None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -9,6 +9,8 @@ import pytest
 import trio
 from nats_servers import PATIENCE
 
+from reactor.fleet.push import session
+from reactor.fleet.push.bootstrap import Bootstrap
 from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LineLimits
 from reactor.fleet.push.outcome import Status
@@ -34,6 +36,8 @@ PROGRAMS = {
     "no-sudo": "exit 1",
     "old": "echo 'error[R0701]: there is no command receive' >&2; echo 'hint: did you mean restore?' >&2; exit 2",
     "newer": "echo 'error[R0807]: another version' >&2; echo 'hint: install the same' >&2; exit 2",
+    "endless-bootstrap": "exit 127",
+    "hasty": "exit 127",
     "no-memory": f"{READY}; echo MemoryError >&2; exit 1",
 }
 
@@ -92,6 +96,32 @@ async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, h
     assert name != "escapes" or any("owned" in line for line in printed)
 
 
+async def test_a_host_gets_reactor_once_however_often_it_asks(world, host_with, monkeypatch):
+    host = host_with("endless-bootstrap")
+    python = world.directory / "hostile-endless-bootstrap/python3"
+    python.write_text('#!/bin/sh\nexec yes \'{"event": "bootstrap", "need": true}\'\n')
+    python.chmod(0o755)
+    sent, send = [], session._Session._send
+
+    async def counted(self, stdin, pieces):
+        sent.append(pieces)
+        await send(self, stdin, pieces)
+
+    monkeypatch.setattr(session._Session, "_send", counted)
+    outcome, _ = await pushed(world, host, bootstrap=Bootstrap(b"x" * 300_000, "cpython"))
+    assert "more than 1000000 bytes" in outcome.error
+    assert len(sent) <= 3  # two openings, and reactor itself
+
+
+async def test_a_host_that_is_ready_before_it_has_read_ends_nothing(world, host_with):
+    host = host_with("hasty")
+    python = world.directory / "hostile-hasty/python3"
+    python.write_text(f"#!/bin/sh\n{READY.replace('ready', 'bootstrap')}; {READY}; sleep 0.2; exit 1\n")
+    python.chmod(0o755)
+    outcome, _ = await pushed(world, host, bootstrap=Bootstrap(b"x" * 3_000_000, "cpython"))
+    assert outcome.status is Status.FAILED
+
+
 @pytest.mark.parametrize(
     ("name", "error", "hint"),
     [
@@ -147,6 +177,15 @@ async def test_a_missing_sudo_is_no_missing_reactor(world, host_with):
     host = host_with("no-sudo")
     outcome, _ = await pushed(world, host, become=True)
     assert (outcome.status, outcome.error) == (Status.FAILED, "sudo is not installed there")
+
+
+def test_no_content_makes_a_line_of_its_own_in_the_diff_of_a_host():
+    record = {"event": "checked", "actions": ["x"], "ref": "file#/f", "diffs": ["-a\u2028b\x85c\n+d\n"]}
+    assert list(event_lines("web1", record)) == [
+        "web1: file#/f: x",
+        "web1:   -a\\u2028b\\x85c",
+        "web1:   +d",
+    ]
 
 
 def test_events_of_any_shape_are_shown_safely():

@@ -5,6 +5,7 @@ fast for a moment, so the best of some turns counts.
 """
 
 import os
+import threading
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ import trio
 from test_floods import fill
 from turns import turns
 
-from reactor.hostfs import find_stale_temporaries
+from reactor.hostfs import find_stale_temporaries, temp_files
 from reactor.resource.watch import ChangedPaths, PathWatch
 from reactor.resources.file import File
 from reactor.resources.scaffold import Scaffold
+from reactor.resources.trusted_sources import refuse_foreign_tree
 from reactor.testing.story import running
 from reactor.watchers.inotify import InotifyWatcher
 
@@ -73,6 +75,34 @@ async def test_the_first_check_of_a_file_in_a_full_directory(full):
         async with measured() as loop:
             await file.observe()
         turn.seconds = loop.longest
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the directories above must belong to root")
+async def test_a_full_directory_of_packages_is_looked_at(full):
+    for turn in turns(MOST):
+        async with measured() as loop:
+            await refuse_foreign_tree(str(full), "what is installed")
+        turn.seconds = loop.longest
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+async def test_names_of_temporary_files_that_another_user_has_made_are_looked_at_aside(tmp_path, monkeypatch):
+    """50,000 of them took half a second of the event loop."""
+    for number in range(100):
+        path = tmp_path / f".ours.{number:012x}.reactor"
+        path.touch()
+        os.chown(path, 12345, 12345)
+    threads, looked = set(), temp_files.is_stale_temporary
+
+    def noting(*arguments):
+        threads.add(threading.get_ident())
+        return looked(*arguments)
+
+    monkeypatch.setattr(temp_files, "is_stale_temporary", noting)
+    assert await find_stale_temporaries(str(tmp_path), "ours", 0) == ()
+    assert len(await find_stale_temporaries(str(tmp_path), "ours", 12345)) == 100
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_a_tree_with_a_full_directory_is_watched(full):

@@ -5,13 +5,15 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 from git_worlds import FILES, Origin, Place, git
 
 from reactor.engine.events import Result
-from reactor.resources.git import program
+from reactor.resources.git import observer, program
+from reactor.resources.git.trust import look
 from reactor.resources.process import identity_of
 from reactor.resources.trusted_directory import scratch_for
 
@@ -205,6 +207,20 @@ async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
     assert not os.path.lexists(scratch)
 
 
+async def test_a_checkout_that_its_owner_fills_holds_up_no_repair(open_place, monkeypatch):
+    """100,000 names in .git took more than 3 s of the event loop."""
+    threads = []
+
+    def noting(*arguments):
+        threads.append(threading.get_ident())
+        return look(*arguments)
+
+    monkeypatch.setattr(observer, "look", noting)
+    await open_place.must_change(user="nobody")
+    assert threads
+    assert threading.get_ident() not in threads
+
+
 @pytest.mark.parametrize("user", [None, "nobody"])
 async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place, user):
     give(open_place.origin.path, 0 if user is None else NOBODY)
@@ -213,6 +229,7 @@ async def test_no_other_user_decides_which_servers_git_of_root_trusts(open_place
     os.chown(hosts, NOBODY, NOBODY)
     if user is None:
         assert "another user can change" in await open_place.must_fail(known_hosts=str(hosts))
+        assert "another user can change as whom" in await open_place.must_fail(key=str(hosts))
     else:
         await open_place.must_change(known_hosts=str(hosts), user=user)
 

@@ -1,5 +1,6 @@
 """The rules that look at the network, against real servers on loopback."""
 
+import os
 import socket
 import ssl
 import struct
@@ -241,6 +242,12 @@ async def test_a_client_may_show_a_certificate_of_its_own(tmp_path):
     with http_server(tls) as url:
         assert await holds({"http": {url: files}})
         assert not await holds({"http": {url: {"ca-file": files["ca-file"]}}})
+        if os.geteuid() == 0:
+            for path in files.values():
+                os.chown(path, 12345, 12345)
+                _, [line] = await look({"http": {url: files}})
+                assert f"{path} belongs to 12345" in line
+                os.chown(path, 0, 0)
 
 
 async def test_a_file_of_certificates_that_is_missing_is_named():

@@ -416,6 +416,34 @@ async def test_a_parent_that_is_replaced_when_mount_begins_leads_it_nowhere_else
     assert len(mounts_at(f"{tmp_path}/away/point")) == 1
 
 
+@pytest.mark.parametrize("of", ["the file", "the directory", "a symlink"])
+@pytest.mark.parametrize("ensure", ["mounted", "present"])
+async def test_another_user_puts_no_file_system_with_programs_of_root_in_place(tmp_path, point, of, ensure):
+    disk = tmp_path / "images/disk"
+    disk.parent.mkdir()
+    disk.touch()
+    os.truncate(disk, 1 << 20)
+    shell('mkfs.ext4 -q "$1"', disk)
+    if of == "a symlink":
+        (disk.parent / "link").symlink_to("disk")
+    given = {"the file": disk, "the directory": disk.parent}.get(of, disk.parent / "link")
+    os.lchown(given, STRANGER, STRANGER)
+    device = given if of == "a symlink" else disk
+    make = partial(Mount, name=str(point), device=str(device), fstype="ext4", options="loop", ensure=ensure)
+    before = FSTAB.read_text()
+    for noop in (True, False):
+        _, story = await converge_once(make(), options=RunOptions(noop=noop))
+        [check] = story.checks(f"mount#{point}")
+        assert (check.result, "another user can change what is mounted" in check.error) == (
+            Result.FAILED,
+            True,
+        )
+    assert (FSTAB.read_text(), mounts_at(str(point))) == (before, ())
+    os.lchown(given, 0, 0)
+    _, story = await converge_once(make())
+    assert story.result(f"mount#{point}") is Result.CHANGED
+
+
 async def test_below_a_directory_of_another_user_a_mount_comes_changes_and_goes(home):
     make = partial(Mount, name=str(home / "point"), **TMPFS)
     for options in ("size=1m", "size=1m,ro"):

@@ -129,8 +129,22 @@ async def test_a_file_that_others_can_read_is_refused(path, noop):
 async def test_a_file_of_another_user_is_refused(path, noop):
     os.chown(path, 12345, 12345)
     check = await converge(swap(path), noop=noop)
-    assert check.error == f"users other than root may read or write the swap file {path}"
+    assert check.error.startswith(f"another user can change what is mounted: {path} belongs to 12345")
     assert not areas_at(str(path))
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "present"])
+async def test_a_file_that_another_user_can_exchange_is_refused(path, ensure):
+    """At boot, swapon(8) takes what is there then: the owner of the directory would get the memory of all programs."""
+    before = world(path)
+    os.chown(path.parent, 12345, 12345)
+    for noop in (True, False):
+        check = await converge(swap(path, ensure=ensure), noop=noop)
+        assert (check.result, "another user can change what is mounted" in check.error) == (
+            Result.FAILED,
+            True,
+        )
+    assert world(path) == before
 
 
 async def test_swap_to_which_a_stranger_leads_is_not_turned_off(path, tmp_path):

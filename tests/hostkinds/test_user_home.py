@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,36 @@ async def test_what_a_killed_run_left_is_replaced(ada):
     await converge_once(User(name="ada", create_home=True))
     assert [path.name for path in Path("/home").iterdir()] == ["ada"]
     assert not (HOME / "old").exists()
+
+
+STEALING = """
+import os, sys
+os.setgid(1500)
+os.setuid(1500)
+os.chdir("/home/.ada.new.reactor")
+os.rename(".config", "away")
+os.symlink(sys.argv[1], ".config")
+"""
+
+
+@pytest.mark.parametrize("step", range(6))
+async def test_who_gets_it_gets_nothing_else_by_a_symlink_while_it_is_made(ada, tmp_path, monkeypatch, step):
+    """Ada waits for the directory, and acts after one of the steps of ours that give her something."""
+    (tmp_path / "app").write_text("of root")
+    give, steps = os.chown, iter(range(100))
+
+    def given(*arguments, **options):
+        give(*arguments, **options)
+        if next(steps) == step:
+            steal = [sys.executable, "-c", STEALING, tmp_path]
+            subprocess.run(steal, capture_output=True, check=False)
+
+    monkeypatch.setattr(os, "chown", given)
+    await converge_once(User(name="ada", create_home=True))
+    assert (tmp_path / "app").stat().st_uid == 0
+    assert (
+        step == 5 or (HOME / ".config/app").read_text() == "usual\n"
+    )  # the last one gives her the home itself
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Messages to real servers on loopback: a webhook, a mail server and a command; hostile ones, too."""
 
 import json
+import os
 import queue
+import shutil
 import socket
 import ssl
 import subprocess
@@ -300,6 +302,20 @@ async def test_no_name_can_add_a_header_field_or_a_recipient(box):
 async def test_a_mail_that_is_not_accepted_says_why(box, change, message):
     with pytest.raises(SendError, match=message):
         await send(Channel(mail=secure(box, **change)), MESSAGE)
+    assert box.letters == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away")
+@pytest.mark.parametrize("channel", ["mail", "webhook"])
+async def test_another_user_does_not_choose_the_servers_that_are_trusted(box, tmp_path, channel):
+    ca_file = tmp_path / "ca.pem"
+    shutil.copy(box.ca_file, ca_file)
+    os.chown(ca_file, 12345, 12345)
+    webhook = {"url": f"https://127.0.0.1:{box.port}/", "ca_file": str(ca_file)}
+    made = Channel(mail=secure(box, ca_file=str(ca_file))) if channel == "mail" else Channel(webhook=webhook)
+    with pytest.raises(SendError, match=r"ca_file can't be trusted: .* belongs to 12345") as found:
+        await send(made, MESSAGE)
+    assert found.value.hint == f"chown root {ca_file}; or trust them: --trust-owner 12345"
     assert box.letters == []
 
 

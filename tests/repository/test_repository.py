@@ -278,14 +278,19 @@ async def test_a_mode_that_another_process_changes_is_changed_back(apt):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
-@pytest.mark.parametrize("of", ["the key", "the directory of the key", "the repository", "a file in it"])
+@pytest.mark.parametrize(
+    "of", ["the key", "the directory of the key", "the repository", "a file in it", "a file below it"]
+)
 async def test_no_other_user_decides_which_packages_root_takes(apt, signer, tmp_path, of):
     signer.sign(apt.repository)
     key = tmp_path / "keys/app.asc"
     key.parent.mkdir()
     key.write_text(signer.key)
     given = {"the key": key, "the directory of the key": key.parent, "the repository": apt.repository}
-    path = given.get(of, apt.repository / "Packages")
+    below = apt.repository / "pool/main/t/tiny_1.deb"
+    below.parent.mkdir(parents=True)
+    below.touch()
+    path = given.get(of, below if of == "a file below it" else apt.repository / "Packages")
     os.chown(path, 65534, 65534)
     how = {"key": str(key)} if path in (key, key.parent) else {"trusted": True}
     for noop in (True, False):

@@ -1,5 +1,6 @@
 """Commands and Vault are asked at an interval, and their last value stays in memory while they do not answer."""
 
+import os
 import ssl
 
 import pytest
@@ -244,6 +245,21 @@ def test_a_server_whose_certificate_is_of_another_authority_gets_no_token(
     with pytest.raises(SecretError, match=message) as found:
         of_vault(with_certificate, **more)[2]()
     assert "ca_file" in found.value.hint
+    assert not with_certificate.asked
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away")
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_another_user_does_not_choose_the_server_that_gets_the_token(
+    with_certificate, authority, tmp_path, by_variable
+):
+    file = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(file)
+    os.chown(file, 12345, 12345)
+    environ = {"VAULT_TOKEN": "root-token-of-the-test"} | ({"VAULT_CACERT": str(file)} if by_variable else {})
+    _, _, value = of_vault(with_certificate, environ, **({} if by_variable else {"ca_file": str(file)}))
+    with pytest.raises(SecretError, match=r"ca_file can't be trusted: .* belongs to 12345"):
+        value()
     assert not with_certificate.asked
 
 

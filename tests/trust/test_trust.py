@@ -9,7 +9,14 @@ import threading
 
 import pytest
 
-from reactor.trust.inputs import open_input, require_own_directory, trust_everybody, trust_owners
+from reactor.trust import trees
+from reactor.trust.inputs import (
+    open_input,
+    require_input_tree,
+    require_own_directory,
+    trust_everybody,
+    trust_owners,
+)
 from reactor.trust.rule import DistrustedError, Trust
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
@@ -200,3 +207,39 @@ def test_many_files_of_one_directory_cost_one_look_at_what_is_above(tmp_path, fi
         os.close(trust.open(f"{file.parent}/{number}"))
     assert looked.count(str(file.parent)) <= 2
     assert stat.S_ISDIR(lstat(file.parent).st_mode)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "tree/pool/main").mkdir(parents=True)
+    (tmp_path / "tree/pool/main/a.deb").touch()
+    (tmp_path / "elsewhere/deep").mkdir(parents=True)
+    (tmp_path / "elsewhere/deep/b.deb").touch()
+    (tmp_path / "tree/pool/elsewhere").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "tree/pool/again").symlink_to(tmp_path / "tree")
+    (tmp_path / "tree/nowhere").symlink_to(tmp_path / "missing")
+    return tmp_path / "tree"
+
+
+def test_a_tree_of_ours_may_be_used_and_so_may_one_that_is_missing(tree):
+    require_input_tree(str(tree))
+    require_input_tree(str(tree / "missing"))
+
+
+@pytest.mark.parametrize(
+    "of",
+    ["", "pool", "pool/main/a.deb", "pool/elsewhere", "pool/elsewhere/deep", "pool/elsewhere/deep/b.deb"],
+)
+@pytest.mark.parametrize(
+    "give", [lambda path: os.lchown(path, MALLORY, MALLORY), lambda path: path.chmod(0o777)]
+)
+def test_one_thing_in_a_tree_that_others_can_change_is_enough(tree, of, give):
+    give(tree / of)
+    with pytest.raises(DistrustedError):
+        require_input_tree(str(tree))
+
+
+def test_a_tree_is_looked_at_up_to_a_limit(tree, monkeypatch):
+    monkeypatch.setattr(trees, "_MOST", 7)
+    with pytest.raises(OSError, match="more than 7 files"):
+        require_input_tree(str(tree))

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from watch_recorder import Recorder, open_descriptors, watching
 
 from reactor.resource.watch import ChangedPaths, PathWatch, WatchState
 from reactor.watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify_descriptor import InotifyDescriptor
 from reactor.watchers.path_tree import POLL_INTERVAL
 
 AS_ROOT = ("unshare", "--user", "--map-root-user", "--mount")
@@ -103,6 +105,28 @@ async def a_tree_out_of_watches_is_polled(base: Path) -> None:
         (base / "root" / "unserved" / "f").write_text("heard")
         await sink.next_marks(0)
         assert heard.take() == {str(base / "root" / "unserved" / "f")}
+
+
+async def a_tree_of_another_user_leaves_watches_for_all_else(base: Path) -> None:
+    ours, theirs = base / "etc", base / "home"
+    for directory in (ours / "deep", theirs / "first"):
+        directory.mkdir(parents=True)
+    limit_watches(40)
+    async with watching() as watch:
+        sink = watch.sink
+        await watch.watcher.arm(PathWatch(str(theirs), ChangedPaths()), 0)
+        for number in range(100):
+            (theirs / f"d{number}").mkdir()
+        await sink.until(lambda: sink.states == {0: WatchState.POLLING})
+        assert f"(the largest tree is {theirs})" in sink.reports[0][1]
+        await watch.watcher.arm(PathWatch(str(ours / "deep/f")), 1)
+        sink.marks.clear()
+        (ours / "deep/f").write_text("heard")
+        await sink.until(lambda: (1, 0.0) in sink.marks)
+        with closing(InotifyDescriptor()) as another_program:
+            another_program.watch(bytes(base))
+        limit_watches(1000)
+        await sink.until(lambda: sink.states == {0: WatchState.ARMED})
 
 
 async def a_tree_is_relied_upon_once_what_was_polled_has_gone(base: Path) -> None:

@@ -45,6 +45,10 @@ def test_without_watches_left_paths_are_polled_until_there_are_some(tmp_path: Pa
     run_namespaced(namespaced.out_of_watches_is_polled_until_there_are_some, tmp_path)
 
 
+def test_a_tree_of_another_user_leaves_watches_for_all_else(tmp_path: Path):
+    run_namespaced(namespaced.a_tree_of_another_user_leaves_watches_for_all_else, tmp_path)
+
+
 def test_a_directory_that_comes_when_no_watch_is_left_is_polled(tmp_path: Path):
     run_namespaced(namespaced.a_directory_that_comes_when_no_watch_is_left_is_polled, tmp_path)
 

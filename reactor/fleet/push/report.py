@@ -46,7 +46,7 @@ def event_lines(host: str, record: dict[str, Any]) -> Iterator[str]:
         if record.get("result") == "failed":
             yield f"{host}: {ref}: failed: {clean(record.get('error'))}"
         for diff in _strings(record.get("diffs")):
-            yield from (f"{host}:   {clean(line)}" for line in diff.splitlines())
+            yield from (f"{host}:   {clean(line)}" for line in diff.removesuffix("\n").split("\n"))
     elif kind == "diagnostic":
         place = ":".join(clean(record.get(key)) for key in ("file", "line", "column") if record.get(key))
         yield f"{host}: {place + ': ' if place else ''}{clean(record.get('message'))}"

@@ -72,7 +72,8 @@ class _Session:
         self._bootstrap = bootstrap
         self._errors = b""
         self._stage = "before it answered"
-        self._has_answered = False
+        self._has_bootstrapped = self._has_answered = False
+        self._sending = trio.Lock()  # a host may ask for the next thing before it has read the one before
         self._reported: Outcome | None = None
 
     async def run(self, command: str) -> Outcome:
@@ -106,7 +107,7 @@ class _Session:
         complaint = None
         parser = EventParser(self._push.limits)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_send, stdin, [self._opening()])
+            nursery.start_soon(self._send, stdin, [self._opening()])
             with trio.move_on_after(first) as waiting:
                 try:
                     while self._reported is None and (data := await stdout.receive_some()):
@@ -129,20 +130,33 @@ class _Session:
         kind = record["event"]
         if kind in OWN_EVENTS:
             return
-        if kind == "bootstrap" and self._bootstrap is not None:
+        if kind == "bootstrap" and self._bootstrap is not None and not self._has_bootstrapped:
+            self._has_bootstrapped = True
             pieces = [self._bootstrap.data] if record.get("need") is True else []
             self._stage = "while reactor was sent"
-            nursery.start_soon(_send, stdin, [*pieces, self._request()])
+            nursery.start_soon(self._send, stdin, [*pieces, self._request()])
         elif kind == "ready" and not self._has_answered:
             self._has_answered = True
             needs = record.get("need") is True
             self._stage = "while the bundle was sent" if needs else "during the run"
-            nursery.start_soon(_send_last, stdin, self._push.data if needs else b"")
+            nursery.start_soon(self._send_last, stdin, self._push.data if needs else b"")
         elif kind == "pushed":
             self._reported = Outcome.reported(self._host.name, record)
         else:
             self._stage = "during the run"
             self._note(self._host.name, record)
+
+    async def _send(self, stdin: trio.abc.SendStream, pieces: list[bytes]) -> None:
+        """Send while the host reads. If the connection has ended, ignore that: the events show the reason."""
+        async with self._sending:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                for data in pieces:
+                    for start in range(0, len(data), _PIECE):
+                        await stdin.send_all(memoryview(data)[start : start + _PIECE])
+
+    async def _send_last(self, stdin: trio.abc.SendStream, data: bytes) -> None:
+        await self._send(stdin, [data])
+        await stdin.aclose()
 
     async def _collect_errors(self, process: trio.Process) -> None:
         async for data in cast("trio.abc.ReceiveStream", process.stderr):
@@ -201,19 +215,6 @@ def _last_words(lines: list[str]) -> tuple[str, str | None]:
     if len(lines) > 1 and lines[-1].startswith(_HINT):
         return lines[-2].strip(), lines[-1].removeprefix(_HINT).strip()
     return lines[-1].strip() if lines else "", None
-
-
-async def _send(stdin: trio.abc.SendStream, pieces: list[bytes]) -> None:
-    """Send while the host reads. If the connection has ended, ignore that: the events show the reason."""
-    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-        for data in pieces:
-            for start in range(0, len(data), _PIECE):
-                await stdin.send_all(memoryview(data)[start : start + _PIECE])
-
-
-async def _send_last(stdin: trio.abc.SendStream, data: bytes) -> None:
-    await _send(stdin, [data])
-    await stdin.aclose()
 
 
 async def _end(process: trio.Process) -> None:

@@ -19,6 +19,7 @@ from reactor import (
     register_header_secrets,
     register_secret,
     register_url_secrets,
+    tls_context,
 )
 from reactor.resources.health.goss.matchers import Expected, Text
 from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, answer_within
@@ -126,10 +127,8 @@ def _split(headers: tuple[str, ...]) -> list[tuple[str, str, str]]:
 
 def _trust(rule: HttpRule) -> ssl.SSLContext:
     """The trusted authorities, and our own certificate. Raises OSError for a file that can't be read."""
-    context = ssl.create_default_context(cafile=rule.ca_file or None)
+    context = tls_context(rule.ca_file or None, rule.cert_file or None, rule.key_file or None)
     if rule.allow_insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    if rule.cert_file:
-        context.load_cert_chain(rule.cert_file, rule.key_file or None)
     return context
