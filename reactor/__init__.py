@@ -2,6 +2,7 @@
 
 The parts of this package. No part imports one that is listed after it:
 
+- ``named_tuple``: makes named tuples in a fifth of the time;
 - ``errors``: the base class of the errors that users see, and the tree of all of them;
 - ``error_codes``: the meaning of each error code;
 - ``distributions``: entry points and versions of installed distributions, found without importlib.metadata;

@@ -17,7 +17,7 @@ from reactor import hostfs
 
 ROOT = Path(__file__).parent.parent
 
-BY_ALL = {"reactor.errors", "reactor.suggestions"}
+BY_ALL = {"reactor.errors", "reactor.named_tuple", "reactor.suggestions"}
 """What every part of reactor may import."""
 
 MAY_IMPORT = {
@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "reactor.late_functions": set(),
     "reactor.late_imports": {"reactor.distributions", "reactor.late_functions", "reactor.lean_dataclass"},
     "reactor.lean_dataclass": set(),
+    "reactor.named_tuple": set(),
     "reactor.own_process": set(),
     "reactor.suggestions": set(),
     "reactor.trust": set(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression.scope import Scope, TextMap
@@ -13,6 +13,7 @@ from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
+from reactor.named_tuple import NamedTuple
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 """Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""

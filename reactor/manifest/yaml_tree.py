@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from yaml.events import (
@@ -31,6 +31,7 @@ from reactor.manifest.parser_workarounds import (
 )
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
+from reactor.named_tuple import NamedTuple
 from reactor.suggestions import did_you_mean
 
 MAX_DEPTH = 64
