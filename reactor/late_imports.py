@@ -11,12 +11,12 @@
 
 Each is imported when one of its names is first used. Some modules make at their import what a run hardly looks at:
 
-- pydantic_core describes its schemas, which are dictionaries, for type checkers. Python compiles the text of each of
-  the thousand types in these descriptions.
+- pydantic and pydantic_core describe their schemas and options, which are dictionaries, for type checkers. Python
+  compiles the text of each of the thousand types in these descriptions.
 - pydantic and annotated_types compile up to six functions for each of 50 data classes; `reactor.lean_dataclass` makes
   them with two.
 - yaml compiles the regular expressions, one of them the largest of all, of a reader and of types in Python. Ours is
-  the reader in C, with types of its own.
+  the reader in C, with types of its own. Two modules of the standard library, which pydantic and trio import, do so, too.
 - attrs compiles up to five functions for each class of trio; `reactor.late_functions` compiles those that are called.
 """
 
@@ -147,8 +147,12 @@ _CHANGED: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
         "typing" if sys.version_info >= (3, 12) else "typing_extensions": lambda: {"TypedDict": _Description}
     },
     **{
-        f"yaml.{name}": {"re": lambda: {"compile": _LatePattern}}
-        for name in ("constructor", "reader", "resolver")
+        name: {"re": lambda: {"compile": _LatePattern}}
+        for name in ("fractions", "textwrap", "yaml.constructor", "yaml.reader", "yaml.resolver")
+    },
+    **{
+        f"pydantic.{name}": {"typing_extensions": lambda: {"TypedDict": _Description}}
+        for name in ("config", "fields")
     },
     **{name: {"dataclasses": _lean_dataclasses} for name in _DATA_CLASSES},
     "attr._make": {"builtins": _late_functions},
