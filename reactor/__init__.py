@@ -2,10 +2,12 @@
 
 The parts of this package. No part imports one that is listed after it:
 
+- ``named_tuple``: makes named tuples in a fifth of the time;
 - ``errors``: the base class of the errors that users see, and the tree of all of them;
 - ``error_codes``: the meaning of each error code;
 - ``distributions``: entry points and versions of installed distributions, found without importlib.metadata;
 - ``lean_dataclass``: makes the data classes of libraries in half the time;
+- ``late_functions``: compiles the methods that attrs writes when they are first called;
 - ``late_imports``: lets trio, pydantic and yaml be imported without what a run does not use, such as OpenSSL;
 - ``own_process``: when this process began, what it runs, and who it is;
 - ``suggestions``: finds the known name that a misspelt one probably means;

@@ -12,7 +12,9 @@ import sys
 from functools import reduce
 from importlib import import_module
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.manifest.parser_workarounds import has_half_a_character
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.yaml_tree import MAX_DEPTH, parse
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 

@@ -85,7 +85,7 @@ such as those that end a loop, derive from ``Exception``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reactor.named_tuple import NamedTuple
 
 
 class Place(NamedTuple):

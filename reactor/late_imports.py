@@ -11,12 +11,13 @@
 
 Each is imported when one of its names is first used. Some modules make at their import what a run hardly looks at:
 
-- pydantic_core describes its schemas, which are dictionaries, for type checkers. Python compiles the text of each of
-  the thousand types in these descriptions.
+- pydantic and pydantic_core describe their schemas and options, which are dictionaries, for type checkers. Python
+  compiles the text of each of the thousand types in these descriptions.
 - pydantic and annotated_types compile up to six functions for each of 50 data classes; `reactor.lean_dataclass` makes
   them with two.
 - yaml compiles the regular expressions, one of them the largest of all, of a reader and of types in Python. Ours is
-  the reader in C, with types of its own.
+  the reader in C, with types of its own. Two modules of the standard library, which pydantic and trio import, do so, too.
+- attrs compiles up to five functions for each class of trio; `reactor.late_functions` compiles those that are called.
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ def _lean_dataclasses() -> dict[str, Any]:
     return {"dataclass": lean_dataclass}
 
 
+def _late_functions() -> dict[str, Any]:
+    from reactor.late_functions import define_functions, keep_script  # noqa: PLC0415 - as the one above
+
+    return {"compile": keep_script, "eval": define_functions}
+
+
 class _Description(dict[str, Any]):
     """In the place of a TypedDict: makes dictionaries, too, and leaves the types of the keys as text."""
 
@@ -140,10 +147,15 @@ _CHANGED: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
         "typing" if sys.version_info >= (3, 12) else "typing_extensions": lambda: {"TypedDict": _Description}
     },
     **{
-        f"yaml.{name}": {"re": lambda: {"compile": _LatePattern}}
-        for name in ("constructor", "reader", "resolver")
+        name: {"re": lambda: {"compile": _LatePattern}}
+        for name in ("fractions", "textwrap", "yaml.constructor", "yaml.reader", "yaml.resolver")
+    },
+    **{
+        f"pydantic.{name}": {"typing_extensions": lambda: {"TypedDict": _Description}}
+        for name in ("config", "fields")
     },
     **{name: {"dataclasses": _lean_dataclasses} for name in _DATA_CLASSES},
+    "attr._make": {"builtins": _late_functions},
 }
 """Which modules have other names for whom. The names are made before the module is executed."""
 
@@ -208,7 +220,9 @@ class _Loader:
             _LateModule(name, names) for name, names in late.items() if name not in sys.modules
         ]
         others += [_changed(name, names()) for name, names in changed.items()]
-        places = [(each, place, name, place.get(name)) for each in others for place, name in _places(each)]
+        places = [
+            (each, place, name, place.get(name)) for each in others for place, name in _places(each, module)
+        ]
         for each, place, name, _ in places:
             place[name] = each
         try:
@@ -228,8 +242,11 @@ def _changed(name: str, names: Mapping[str, Any]) -> ModuleType:
     return other
 
 
-def _places(late: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:
+def _places(late: ModuleType, user: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:
     """Where an import looks for the module: the table of modules, and the package that it belongs to."""
+    if late.__name__ == "builtins":  # not imported: every module names its own
+        yield vars(user), "__builtins__"
+        return
     yield sys.modules, late.__name__
     package, _, name = late.__name__.rpartition(".")
     if package:

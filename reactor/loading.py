@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
@@ -17,6 +17,7 @@ from reactor.manifest.document import Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.manifest import Manifest, read_manifests, read_tree
 from reactor.manifest.source import Problems, read_source
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import free, gc_paused
 

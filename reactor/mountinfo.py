@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+
+from reactor.named_tuple import NamedTuple
 
 MOUNTINFO = "/proc/self/mountinfo"
 

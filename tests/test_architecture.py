@@ -18,15 +18,17 @@ from reactor import hostfs
 
 ROOT = Path(__file__).parent.parent
 
-BY_ALL = {"reactor.errors", "reactor.suggestions"}
+BY_ALL = {"reactor.errors", "reactor.named_tuple", "reactor.suggestions"}
 """What every part of reactor may import."""
 
 MAY_IMPORT = {
     "reactor.errors": set(),
     "reactor.error_codes": set(),
     "reactor.distributions": set(),
-    "reactor.late_imports": {"reactor.distributions", "reactor.lean_dataclass"},
+    "reactor.late_functions": set(),
+    "reactor.late_imports": {"reactor.distributions", "reactor.late_functions", "reactor.lean_dataclass"},
     "reactor.lean_dataclass": set(),
+    "reactor.named_tuple": set(),
     "reactor.own_process": set(),
     "reactor.suggestions": set(),
     "reactor.trust": set(),

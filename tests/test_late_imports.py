@@ -225,6 +225,38 @@ def test_the_descriptions_of_schemas_make_dictionaries_and_all_others_have_typed
     ]
 
 
+def test_fractions_and_wrapped_texts_are_the_same():
+    code = """
+import json{first}
+import fractions, textwrap
+try:
+    fractions.Fraction("1/a")
+except ValueError as error:
+    said = str(error)
+found = [str(fractions.Fraction(" -3/6 ")), str(fractions.Fraction("1.5e2")), said]
+found += [textwrap.wrap("one two-three\\tfour. five", 9, fix_sentence_endings=True), textwrap.dedent("\\n  a\\n   b\\n \\n")]
+print(json.dumps([*found, textwrap.indent("a\\n\\nb", "- "), textwrap.shorten("one two three", 9)]))
+"""
+    assert printed(code.format(first=", reactor")) == printed(code.format(first=""))
+
+
+def test_options_of_a_model_may_be_given_with_its_class():
+    code = """
+import json, reactor
+from pydantic import BaseModel, ConfigDict, Field
+class Model(BaseModel, frozen=True, title="T"):
+    model_config = ConfigDict(extra="forbid")
+    number: int = Field(1, ge=0, description="D")
+print(json.dumps([Model.model_config, type(Model.model_config) is dict, Model.model_fields["number"].description, sorted(ConfigDict.__annotations__)[:2]]))
+"""
+    assert printed(code) == [
+        {"extra": "forbid", "frozen": True, "title": "T"},
+        True,
+        "D",
+        ["alias_generator", "allow_inf_nan"],
+    ]
+
+
 def test_the_reader_of_yaml_in_python_still_refuses_what_can_not_be_printed():
     code = """
 import json, re, reactor, yaml

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import NamedTuple
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.hashes import blake2b
 
 _NAME = r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})"

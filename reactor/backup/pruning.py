@@ -11,9 +11,9 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from reactor.backup.entry import Name, is_digest, pack, parse_name, unpack
+from reactor.named_tuple import NamedTuple
 
 _BLOCK = 4096
 _LOW_WATER = 7 / 8

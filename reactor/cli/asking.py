@@ -18,13 +18,14 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from reactor.cli import exitcodes
 from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
 from reactor.cli.plain_run import PlainRun, name_for_abspath
 from reactor.errors import ReactorError
 from reactor.journal.state_directory import Location, locate, may_have_run, short_socket_path
+from reactor.named_tuple import NamedTuple
 
 TIMEOUT = 10.0
 """Seconds to wait for the next part of the answer. The run sends an empty line when it has nothing to say."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import NamedTuple
+
+from reactor.named_tuple import NamedTuple
 
 PLAIN = frozenset(("manifests", "converge_once", "diff", "form", "state_dir", "detailed_exitcodes"))
 """The parameters of ``reactor run`` that a plain command line may set."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import trio
 
@@ -15,6 +15,7 @@ from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
 from reactor.engine.events import Ended, Event
+from reactor.named_tuple import NamedTuple
 from reactor.resource.escaping import escaped
 from reactor.resource.redaction import redact
 

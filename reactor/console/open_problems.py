@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped, Unblocked
+from reactor.named_tuple import NamedTuple
 
 _NAMED = 3
 

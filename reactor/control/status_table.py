@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.engine.events import (
     AuditFound,
@@ -26,6 +26,7 @@ from reactor.engine.events import (
     Unblocked,
     WatcherChanged,
 )
+from reactor.named_tuple import NamedTuple
 from reactor.resource.watch import WatchState
 
 UNKNOWN = "unknown"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from yaml.tokens import (
@@ -25,6 +25,8 @@ from yaml.tokens import (
     TagToken,
     ValueToken,
 )
+
+from reactor.named_tuple import NamedTuple
 
 _SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = (FlowMappingStartToken, FlowSequenceStartToken)

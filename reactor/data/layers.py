@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from reactor.named_tuple import NamedTuple
 
 
 def deep_merge(base: Any, over: Any) -> Any:

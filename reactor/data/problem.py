@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reactor.named_tuple import NamedTuple
 
 DocumentPath = tuple[str | int, ...]
 """The path from the root of the document: ``("overrides", "os:debian", "ports", 0)``."""

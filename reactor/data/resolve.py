@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.data.annotations import Annotation, Path
 from reactor.data.expansion import Expander, data_scope
 from reactor.data.layers import LeafPath, deep_merge, layered, layers, plain
 from reactor.data.problem import DataProblem
 from reactor.data.validation import check, secret_paths, unknown
+from reactor.named_tuple import NamedTuple
 from reactor.suggestions import did_you_mean
 
 MERGES = ("first", "deep")

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import trio
 
 from reactor.engine.outcome import Outcome
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.health import Examination, Health, HealthCheck, HealthResult, HealthStatus, find_runner
 from reactor.resource.mount_health import fragile_mounts

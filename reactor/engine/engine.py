@@ -6,7 +6,6 @@ Only trio's thread touches the state of a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 import trio
 
@@ -27,6 +26,7 @@ from reactor.engine.watch_manager import WatchManager
 from reactor.engine.worker_pool import SLICE, UNWATCHED_SLICE
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.gc_control import LongLived, gc_paused
 from reactor.resource.mount_health import fragile_mounts

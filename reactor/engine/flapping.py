@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from reactor.engine.retries import Backoff
+from reactor.named_tuple import NamedTuple
 
 REPAIRS = 50
 WINDOW = 10.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.common_properties import Meta, RefreshDebounce, Slot
 
 UNLIMITED = -1

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.engine.check import CheckResult
 from reactor.engine.event_recorder import Results
@@ -17,6 +17,7 @@ from reactor.engine.reversals import Reversals
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
 from reactor.graph.topology import Adjacency, Topology, predecessors
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
 

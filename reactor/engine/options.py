@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reactor.named_tuple import NamedTuple
 
 DEFAULT_JOBS = 64
 DEFAULT_AUDIT_INTERVAL = 1800.0

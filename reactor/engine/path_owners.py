@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from reactor.engine.vertex_table import VertexTable
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError

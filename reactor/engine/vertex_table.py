@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, KeysView
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from reactor.engine.admission import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
 from reactor.graph.graph import Claimed, Graph
 from reactor.graph.topology import Topology
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import DEFAULT_META
 from reactor.resource.declared import Deferred, declare, desires_the_same

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.graph.globs import covers, is_glob
 from reactor.graph.graph import EdgeKind, PlacedClaims
 from reactor.graph.names import Names
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath

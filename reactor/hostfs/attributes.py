@@ -6,12 +6,12 @@ import os
 import stat
 from enum import Enum
 from functools import partial
-from typing import NamedTuple
 
 from reactor.hostfs.disks import changing
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import change_on_disk, is_in_memory
 from reactor.hostfs.safe_open import Parent, refuse_foreign_link
+from reactor.named_tuple import NamedTuple
 from reactor.resource.plan import ResourceError
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.engine.events import (
     Blocked,
@@ -18,6 +18,7 @@ from reactor.engine.events import (
     as_json,
 )
 from reactor.journal.diffs import diffs_of
+from reactor.named_tuple import NamedTuple
 
 _REFS = frozenset({"ref", "culprits"})
 """The fields with refs. They are searched, so they are never shortened; the ref of an exec may be a script."""

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.journal.schema import (
     FILE_NAME,
@@ -18,6 +18,7 @@ from reactor.journal.schema import (
     close_without_checkpoint,
     open_for_writing,
 )
+from reactor.named_tuple import NamedTuple
 
 
 class LastRun(NamedTuple):

@@ -10,9 +10,10 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.errors import ReactorError
+from reactor.named_tuple import NamedTuple
 from reactor.trust.inputs import make_own_directory
 from reactor.trust.rule import DistrustedError
 

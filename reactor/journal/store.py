@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from reactor.journal import retention
 from reactor.journal.diffs import DiffTable
@@ -26,6 +25,7 @@ from reactor.journal.schema import (
 )
 from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Batch, Generation
+from reactor.named_tuple import NamedTuple
 
 _BROKEN = ".broken-"
 _ASKED_AT_ONCE = 500

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind
 

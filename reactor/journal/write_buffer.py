@@ -6,13 +6,13 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from reactor.engine.events import Event
 from reactor.journal.diffs import WAITING_LIMIT, size_of, with_short_diffs
 from reactor.journal.records import lean
 from reactor.journal.refresh_log import Pair
 from reactor.journal.undo_records import UndoRecord
+from reactor.named_tuple import NamedTuple
 
 EVENT_LIMIT = 10_000
 """Events that may wait for a slow disk. Beyond that, the oldest are dropped and counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
@@ -24,6 +24,7 @@ from reactor.manifest.values import (
     ValueReader,
     Values,
 )
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 

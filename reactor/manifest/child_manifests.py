@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.language.secrets import paths_of_secrets
@@ -14,6 +14,7 @@ from reactor.manifest.nodes import Sequence
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems, Source, read_source, with_line_feeds
 from reactor.manifest.yaml_tree import parse
+from reactor.named_tuple import NamedTuple
 from reactor.resource.composite import Composite
 from reactor.resource.declared import declare
 from reactor.resource.diagnostic import Diagnostic

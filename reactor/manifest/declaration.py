@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.scalar_types import field_names
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import PropertyPath
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.declared import Deferred, Outputs, TooLongError, declare
 from reactor.resource.diagnostic import PropertyPath

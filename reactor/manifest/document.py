@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -13,6 +13,7 @@ from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
+from reactor.named_tuple import NamedTuple
 from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_expression
 from reactor.manifest.source import Problems, Source
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.plan import ResourceError
 

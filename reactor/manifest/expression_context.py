@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -16,6 +16,7 @@ from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions, OtherSecrets
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
+from reactor.named_tuple import NamedTuple
 from reactor.resource.hashes import blake2b
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}

@@ -9,7 +9,9 @@ import re
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
+
+from reactor.named_tuple import NamedTuple
 
 _MOST = 100
 """The most edited items: a whole load of more takes little longer."""

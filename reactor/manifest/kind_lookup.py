@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from reactor.manifest.phrasing import listed, shown
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
 from reactor.suggestions import did_you_mean

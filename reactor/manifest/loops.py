@@ -7,7 +7,7 @@ within each element: over a list or map that is made from ``item``, with ``subit
 from __future__ import annotations
 
 import collections.abc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_template
@@ -17,6 +17,7 @@ from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader
+from reactor.named_tuple import NamedTuple
 from reactor.resource.property_types import Model
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import re
 from array import array
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from reactor.manifest.nodes import Mapping
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value
+from reactor.named_tuple import NamedTuple
 
 _PIECE = 16 * 1024
 """Characters that are read at once: more would keep repairs waiting. A longer item is left to the parser."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
@@ -21,6 +21,7 @@ from reactor.manifest.resource_factory import Bound, ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.class_defaults import copy_of
 from reactor.resource.declared import Declared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector, report_again
 from reactor.manifest.values import ValueReader, Values
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered

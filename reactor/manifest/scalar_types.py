@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection
 from collections.abc import Mapping as AbstractMapping
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.health import TakenBy
 
 _SCALARS = (str, int, float, bool)

@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import cast
 
 from reactor.errors import Place
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic
 from reactor.suggestions import did_you_mean
 from reactor.trust.inputs import open_input

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,7 @@ from reactor.manifest.phrasing import hint_for_choice, hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
+from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.class_defaults import remove_defaults, unchecked
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -22,6 +22,7 @@ from reactor.manifest.evaluation import (
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
+from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from yaml.events import (
@@ -31,7 +31,7 @@ from reactor.manifest.parser_workarounds import (
 )
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
-from reactor.manifest.syntax_errors import report_syntax
+from reactor.named_tuple import NamedTuple
 from reactor.suggestions import did_you_mean
 
 MAX_DEPTH = 64
@@ -126,6 +126,8 @@ def _parsed_whole(problems: Problems, loader: Callable[[Any], Any], depth: int) 
         builder = _Builder(following, problems)
         return Parsed(builder.document(depth), builder.is_separable)
     except yaml.YAMLError as error:
+        from reactor.manifest.syntax_errors import report_syntax  # noqa: PLC0415 - few manifests have any
+
         report_syntax(error, problems)
     except _LimitError as error:
         problems.add("R0113", error.message, error.at, error.hint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from reactor.engine.events import (
     AuditFound,
@@ -23,6 +22,7 @@ from reactor.engine.events import (
     Reversing,
     WatcherChanged,
 )
+from reactor.named_tuple import NamedTuple
 from reactor.resource.watch import WatchState
 
 OUTCOMES = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED)

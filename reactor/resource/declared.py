@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.errors import Place
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:

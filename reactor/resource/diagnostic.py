@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from reactor.errors import Place, ReactorError
+from reactor.named_tuple import NamedTuple
 
 PropertyPath = tuple[str | int, ...]
 """The path to a value inside a resource, for example ``("require", 0)``; ``()`` is the resource itself."""

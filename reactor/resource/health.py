@@ -9,7 +9,7 @@ that this module does not depend on commands or goss rules.
 
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import (
     Field,
@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.entry_points import installed_entry_points
 from reactor.resource.property_types import Duration, FrozenModel
 

@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Container
 from contextlib import suppress
-from typing import NamedTuple
 
 from reactor.mountinfo import is_fragile, read_mounts
+from reactor.named_tuple import NamedTuple
 
 _MAX_SYMLINKS = 40
 """The kernel's limit."""

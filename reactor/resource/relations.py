@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
-from typing import NamedTuple, Self
+from typing import Self
 
+from reactor.named_tuple import NamedTuple
 from reactor.resource.hashes import blake2b
 
 

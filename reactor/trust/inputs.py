@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
+from reactor.named_tuple import NamedTuple
 from reactor.trust.rule import Trust
 
 _READ = os.O_RDONLY | os.O_CLOEXEC

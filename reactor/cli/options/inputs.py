@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from reactor.cli.messages import with_hint
 from reactor.cli.options import CONTEXT_VARIABLE, DATA_VARIABLE, DEFAULT_CONTEXT
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 from reactor.cli.plain_run import name_for_abspath
+from reactor.named_tuple import NamedTuple
 from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:

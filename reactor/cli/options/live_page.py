@@ -7,12 +7,13 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.messages import fail, with_hint
 from reactor.cli.options.metrics import address_of, reporting_listen_errors
+from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from reactor.cli.running.state import State

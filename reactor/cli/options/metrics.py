@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.messages import fail, with_hint
-from reactor.cli.options.files import read_option_file
+from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from reactor.cli.running.companions import Companion
@@ -145,6 +145,8 @@ def address_of(_context: click.Context, _parameter: click.Parameter, value: str 
 
 def _token(file: str) -> str:
     """The token in the file. Raises UsageError if there is none."""
+    from reactor.cli.options.files import read_option_file
+
     token = read_option_file("--metrics-token-file", file).strip()
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
         text = f"{file} has no token: it must be one line of {_SHORTEST_TOKEN} or more characters"

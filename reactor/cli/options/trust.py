@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
+from reactor.named_tuple import NamedTuple
 from reactor.trust.inputs import trust_owners
 
 

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import trio
 
@@ -34,6 +34,7 @@ from reactor.engine.events import Ended, Event
 from reactor.engine.full_check import FullCheck, RunEndedError
 from reactor.journal.records import lean
 from reactor.manifest.read_environ import ReadEnviron
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import ManifestError
 
 _OF_SANDBOX = ("/run/systemd/", "/run/credentials/", "/proc/")

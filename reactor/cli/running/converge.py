@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors
@@ -30,6 +30,7 @@ from reactor.console.run_header import message_record, metrics_record, selection
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, is_ours
 from reactor.loading import load
+from reactor.named_tuple import NamedTuple
 from reactor.secrets.reader import RunSecrets
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -20,6 +20,7 @@ from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
 from reactor.journal.records import lean
 from reactor.journal.state_directory import StateDirectory
+from reactor.named_tuple import NamedTuple
 from reactor.resource.backup_store import backup_store
 from reactor.resource.redaction import redacted
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
@@ -22,6 +22,7 @@ from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts

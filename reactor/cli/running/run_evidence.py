@@ -11,7 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reactor.cli.running.proof import are_local, code_of_process, remove_proof, session_digest, write_proof
 from reactor.cli.running.run_proof import (
@@ -27,6 +27,7 @@ from reactor.hostfs import first_missing_path, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import last_run
 from reactor.language.expression import were_parsed
 from reactor.mountinfo import read_mounts
+from reactor.named_tuple import NamedTuple
 from reactor.own_process import IMPORTED
 from reactor.resource.plan import ResourceError
 from reactor.resource.redaction import knows_secrets

@@ -18,7 +18,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from reactor.cli.running.proof import (
     CodeStamps,
@@ -35,6 +35,7 @@ from reactor.errors import ReactorError
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
 from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.named_tuple import NamedTuple
 from reactor.resource.hashes import blake2b
 from reactor.resource.relations import PathState
 

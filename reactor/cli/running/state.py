@@ -9,7 +9,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import NamedTuple
 
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
@@ -28,6 +27,7 @@ from reactor.journal.state_directory import (
     is_ours,
 )
 from reactor.journal.store import has_set_aside
+from reactor.named_tuple import NamedTuple
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError

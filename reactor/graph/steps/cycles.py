@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.graph.graph import EdgeKind
 from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.graph.steps.ordering import ORDERS
 from reactor.graph.topology import Successors, tangled, topological_order
+from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic
 
 # Automatic edges are missing here: they are added later, and never close a cycle.
