@@ -185,7 +185,7 @@ class Engine:
         Kinds name a file that they write ``file#PATH``; without a resource of that ref, it may contain any known secret.
         """
         vertex = self.vertex_table.find(ref)
-        return knows_secrets() if vertex is None else self.vertex_table.resources[vertex].holds_secrets
+        return knows_secrets() if vertex is None else self._vertex_checks.may_show_secrets(vertex)
 
     def running(self) -> list[str]:
         """The refs of the resources that are being checked now."""

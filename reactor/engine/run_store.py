@@ -28,6 +28,9 @@ class RunStore(Protocol):
         changed since it was last applied; else DRIFT: the host has changed.
         """
 
+    def held_secrets(self, ref: str) -> bool:
+        """Whether ``ref`` held secrets when it was last applied. They may have changed since, and be unknown now."""
+
     def pending_refreshes(self) -> Mapping[str, Collection[str]]:
         """Refreshes still pending from an earlier process: subscriber -> the resources whose changes caused it."""
 

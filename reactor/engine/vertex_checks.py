@@ -30,6 +30,7 @@ from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
+from reactor.resource.redaction import without_removed_lines
 
 _REFRESH = Cause.REFRESH.value
 _INITIAL = Cause.INITIAL.value
@@ -266,6 +267,8 @@ class VertexChecks:
 
         The next check of a vertex without its slot starts when it has one.
         """
+        if result.diffs and self._held_secrets(resource):
+            result = result._replace(diffs=tuple(map(without_removed_lines, result.diffs)))
         if vertex in self.slots.wanted:
             self.slots.wait(vertex)
             return None
@@ -315,6 +318,14 @@ class VertexChecks:
         if self.follow_up_checks.is_on:
             self.follow_up_checks.changing(vertex)
         self._scheduler.refreshes.touched.add(vertex)
+
+    def may_show_secrets(self, vertex: int) -> bool:
+        """Whether what ``vertex`` has made on the host, in this run or the last one, may show a secret."""
+        resource = self._vertex_table.resources[vertex]
+        return resource.holds_secrets or self._held_secrets(resource)
+
+    def _held_secrets(self, resource: Resource) -> bool:
+        return self._run_store is not None and self._run_store.held_secrets(resource.ref)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph; other resources may get their numbers."""

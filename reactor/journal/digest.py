@@ -1,6 +1,7 @@
 """Digests of the desired state of resources, to distinguish an edit of the manifest from drift of the host.
 
-A digest is a number of 128 bits: as a text, which the file has, it would take twice the memory for each resource.
+A digest is a number of 128 bits: as a text, which the file has, it would take twice the memory for each resource. One more
+bit says that the resource held secrets: what a later change removes may be one of them, which nobody knows any more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from reactor.resource.base import Resource
 from reactor.resource.hashes import blake2b
+from reactor.resource.redaction import knows_secrets
 
 _ABOUT_THE_RUN = {
     "meta", "require", "subscribe", "after", "alias", "health_checks", "register_when_stable",
@@ -20,10 +22,16 @@ _ABOUT_THE_RUN = {
 
 
 _BITS = 128
+_HELD_SECRETS = 1 << _BITS
+
+
+def held_secrets(digest: int) -> bool:
+    """Whether the resource with this digest held secrets."""
+    return digest > 0 and bool(digest & _HELD_SECRETS)
 
 
 def text_of(digest: int) -> str:
-    """The digest as the file has it: 32 hexadecimal digits."""
+    """The digest as the file has it: 32 hexadecimal digits, and one before them if the resource held secrets."""
     return f"{digest:032x}"
 
 
@@ -48,7 +56,7 @@ class ManifestDigest:
         for ref, resource in resources.items():
             found, digest = known.get(ref, (None, 0))
             if found is not resource:
-                digest = _digest(_declared(resource))
+                digest = _marked(resource, _digest(_declared(resource)))
                 self.made[ref] = (resource, digest)
             total += _digest(f"{ref}\n{text_of(digest)}".encode(errors="surrogatepass"))
         self.digest = text_of(total % (1 << _BITS))
@@ -73,12 +81,16 @@ class Digests:
         stamps = [*map(_stamp, resource.source_files())]
         if found is resource and not stamps:
             return digest
-        return _digest(b"\n".join([_declared(resource), *stamps]))
+        return _marked(resource, _digest(b"\n".join([_declared(resource), *stamps])))
 
     def forget(self, ref: str) -> None:
         """Forget the digest of ``ref``: a digest is rarely needed once the state that it stands for is applied."""
         if self._found.pop(ref, None) and not self._found:
             self._found = {}  # emptied, it would still take the memory of all that it held
+
+
+def _marked(resource: Resource, digest: int) -> int:
+    return digest | _HELD_SECRETS if knows_secrets() and resource.holds_secrets else digest
 
 
 def _declared(resource: Resource) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from reactor.engine.events import Cause, Event
-from reactor.journal.digest import Digests, ManifestDigest, parse_digest, text_of
+from reactor.journal.digest import Digests, ManifestDigest, held_secrets, parse_digest, text_of
 from reactor.journal.records import Selector
 from reactor.journal.refresh_log import RefreshLog
 from reactor.journal.store import Found, Store, open_store
@@ -73,6 +73,11 @@ class Journal:
             return Cause.DRIFT
         self._note_applied(ref, None)  # the desired state has changed: `applied` must compare it again
         return Cause.INTENT
+
+    def held_secrets(self, ref: str) -> bool:
+        """Whether ``ref`` held secrets when it was last applied."""
+        digest = self._digest_of(ref)
+        return digest is not None and held_secrets(digest)
 
     def pending_refreshes(self) -> dict[str, list[str]]:
         """The refreshes that are still pending from earlier runs: subscriber -> the sources whose change caused them."""

@@ -173,3 +173,26 @@ def test_restore_shows_nothing_of_what_a_scaffold_made_with_a_secret(reactor, ma
     done = reactor("restore", "--state-dir", state, "--diff", tmp_path / "to" / "f")
     assert (done.code, "may contain secrets" in done.err) == (1, True)
     assert b"hunter2-was-here" not in bytes_of(state)
+
+
+@pytest.mark.parametrize("former", ["secret('hunter2-of-old')", "Data.password"])
+def test_a_secret_that_an_edit_removes_is_not_shown_by_the_next_diff(
+    reactor, converge, tmp_path, state, former
+):
+    """The manifest that removes it does not know it any more."""
+    data = "data:\n  password: hunter2-of-old # @secret\n" if "Data" in former else ""
+    converge(f'"password ${{ {former} }}\\nport 1\\n"', top=data)
+    assert "hunter2-of-old" in (tmp_path / "f").read_text()
+    for options in (("--noop", "--diff"), ("--diff",)):
+        done = converge('"port 2\\n"', *options)
+        assert "+port 2" in done.out
+        assert "hunter2-of-old" not in done.out
+    restored = reactor("restore", tmp_path / "f", "--diff", "--state-dir", state)
+    assert "hunter2-of-old" not in restored.out
+    assert all("hunter2-of-old" not in file for file in _texts_of_the_journal(state))
+    assert "-port 2" in converge('"port 3\\n"', "--diff").out
+
+
+def _texts_of_the_journal(state):
+    with closing(sqlite3.connect(f"file:{state}/journal.sqlite?mode=ro", uri=True)) as connection:
+        yield from (texts for (texts,) in connection.execute("SELECT texts FROM diffs"))
