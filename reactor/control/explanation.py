@@ -74,6 +74,8 @@ class Explanation:
         outcome, *details = self._outcome(entry).split("\n")
         yield f"{indent}{entry.ref} {outcome}"
         yield from (f"{indent}{_INDENT}{line}" for line in details)
+        if entry.result == "failed" and (done := entry.record["actions"]):
+            yield f"{indent}{_INDENT}Before it failed, it was changed: {', '.join(done)}."
         if hint := entry.record["hint"]:
             yield f"{indent}{_INDENT}Fix: {hint}."
         if (delay := entry.record["retry_in"]) is not None:

@@ -86,6 +86,8 @@ class ResourceStatus:
 
 
 _OK_RESULTS = (Result.OK, Result.CHANGED)
+_DONE = (Result.CHANGED, Result.FAILED)
+"""The results of a check whose actions were carried out: a failed one has changed something before it failed."""
 
 FLAPPING_FOR = 60.0
 """Seconds without a repair after which a resource no longer counts as flapping."""
@@ -126,7 +128,7 @@ class StatusTable:
 
     def _changed(self, resource_status: ResourceStatus, event: Checked) -> None:
         resource_status.changed = event
-        if event.result is Result.CHANGED:
+        if event.result in _DONE:
             self.changes += 1
 
     def _other(self, event: Event) -> None:
