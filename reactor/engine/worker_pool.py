@@ -174,7 +174,7 @@ class WorkerPool:
             finally:
                 del self._checking[vertex]
                 if ended is None:
-                    self._checks.completion.cancelled(vertex)
+                    self._checks.completion.cancelled(vertex, now)
         return True
 
 
