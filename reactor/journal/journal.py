@@ -241,7 +241,7 @@ class Journal:
         self._writer.close()
 
     def is_lost(self) -> bool:
-        """Whether the file was removed."""
+        """Whether the file or its WAL was removed, replaced or emptied."""
         return self._writer.store.is_lost()
 
     async def renew(self) -> None:
