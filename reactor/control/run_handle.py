@@ -127,7 +127,8 @@ class RunHandle:
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
         is_moving = engine.scheduler.in_motion(vertex)
         pending = engine.scheduler.causes(vertex).words if is_moving else ()
-        return EngineStatus(mode, is_moving, refresh_at, pending)
+        is_checking = engine.dispatcher.pool.is_checking(vertex)
+        return EngineStatus(mode, is_moving, refresh_at, pending, is_checking)
 
 
 class _StatusReply:

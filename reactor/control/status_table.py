@@ -198,13 +198,14 @@ class EngineStatus(NamedTuple):
     """The part of the status that only the engine knows. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
     ``refresh_at`` is when a debounced refresh is made, in seconds since 1970. ``pending`` has the causes of the pending or
-    running check.
+    running check; ``is_checking`` says that it runs.
     """
 
     mode: str
     in_motion: bool
     refresh_at: float | None
     pending: Sequence[str] = ()
+    is_checking: bool = False
 
 
 def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> dict[str, Any]:
@@ -215,6 +216,7 @@ def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> d
         "since": resource_status.since,
         "mode": engine_status.mode,
         "in_motion": engine_status.in_motion,
+        "checking": engine_status.is_checking,
         "refresh_at": engine_status.refresh_at,
         "pending": list(engine_status.pending),
         **_checks_record(resource_status),

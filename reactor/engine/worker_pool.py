@@ -77,6 +77,10 @@ class WorkerPool:
         if (scope := self._checking.get(vertex)) is not None:
             scope.cancel()
 
+    def is_checking(self, vertex: int) -> bool:
+        """Whether a check of ``vertex`` runs now."""
+        return vertex in self._checking
+
     def checking(self) -> list[int]:
         """The vertices whose checks run now."""
         return sorted(self._checking)

@@ -182,6 +182,24 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
     assert holder(str(state_directory)) is None
 
 
+HANGING = """
+resources:
+  - exec:
+      - hang:
+          command: "true"
+          health_checks: [ { command: "/bin/sh -c 'touch {dir}/started; sleep 300'" } ]
+      - later: { command: "true", require: "exec#hang" }
+"""
+
+
+def test_what_is_being_checked_is_told_from_what_waits_for_it(reactor, manifest, tmp_path):
+    with spawned("run", manifest(HANGING)) as process:
+        wait_until((tmp_path / "started").exists)
+        text = reactor("status").out
+    assert "exec#hang  unknown  not checked yet; a check is running\n" in text
+    assert "exec#later  unknown  not checked yet; has work to do\n" in text
+
+
 QUICK_LOOKS = with_constant("reactor.cli.running.state_guard", "CHECK_INTERVAL", 0.05)
 
 
