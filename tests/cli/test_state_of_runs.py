@@ -193,7 +193,7 @@ resources:
 
 
 def test_what_is_being_checked_is_told_from_what_waits_for_it(reactor, manifest, tmp_path):
-    with spawned("run", manifest(HANGING)) as process:
+    with spawned("run", manifest(HANGING)):
         wait_until((tmp_path / "started").exists)
         text = reactor("status").out
     assert "exec#hang  unknown  not checked yet; a check is running\n" in text
