@@ -50,6 +50,8 @@ def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
         yield from (
             f"{_INDENT}{escaped(line)}" for text in rejected["problems"] for line in text.splitlines()
         )
+    if refusal := run.get("journal"):
+        yield f"journal  {style('warning', 'not written')}  {escaped(refusal)}; why and events lack what happens"
 
 
 def _end(ended: dict[str, Any] | None, now: float) -> str:

@@ -68,6 +68,7 @@ class RunHandle:
             "rejected": None
             if status_table.rejected is None
             else {"time": status_table.rejected.time, "problems": status_table.rejected.problems},
+            "journal": status_table.journal_refusal() or None,
             "converged": self.engine.scheduler.converged,
             "converged_at": status_table.converged_at,
             "changes": status_table.changes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,6 +109,8 @@ class StatusTable:
         """When the run converged last."""
         self._paused_when_gone: dict[str, Paused] = {}
         """Ref -> its pause, for the resources that the last reload removed: a pause also applies to the undo."""
+        self.journal_refusal: Callable[[], str] = str  # which returns an empty text
+        """Returns why the journal can't be written; empty if it can."""
         self.rejected: ReloadRejected | None = None
         """The rejected reload, if the newest version of the manifest is invalid."""
 
