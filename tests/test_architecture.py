@@ -71,7 +71,7 @@ MAY_IMPORT = {
     "reactor.service": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.atomic_write"},
     "reactor.control": {
         "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal", "reactor.metrics",
-        "reactor.atomic_write",
+        "reactor.atomic_write", "reactor.clock",
     },
     "reactor.ui": {"reactor.resource", "reactor.graph", "reactor.engine", "reactor.journal", "reactor.control"},
     "reactor.ensure": {

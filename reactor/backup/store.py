@@ -142,8 +142,8 @@ class Store:
         digest = _sha256(data)
         attributes = (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
         newest = blake2b(f"{digest} {attributes}".encode(), digest_size=16).digest()
-        if self._newest.get(path) == newest:  # alternating content is kept once
-            return
+        if self._newest.get(path) == newest and os.path.isdir(self._entries):
+            return  # alternating content is kept once
         is_secret = self.is_secret(ref)
         if is_secret and holds_secret_from_outside(data):
             raise OSError(errno.EPERM, "it holds a secret that must not be on the disk twice")
@@ -152,7 +152,9 @@ class Store:
         try:
             self._write(version, data, lock)
         except FileNotFoundError:
-            for directory in (self._directory, self._objects, self._entries):
+            self._newest.clear()  # what was there was removed under the run
+            state_directory = os.path.dirname(self._directory)
+            for directory in (state_directory, self._directory, self._objects, self._entries):
                 os.makedirs(directory, 0o700, exist_ok=True)
             self._write(version, data, lock)
         self._newest[path] = newest

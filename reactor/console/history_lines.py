@@ -44,8 +44,9 @@ def description(record: Record) -> str:
 
 def _checked(record: Record) -> str:
     why = ", ".join((*record["causes"], seconds(record["duration"])))
-    error = (record["error"] or "").partition("\n")[0]
-    return f"{error or ', '.join(record['actions'])} ({why})".lstrip()
+    error, done = (record["error"] or "").partition("\n")[0], ", ".join(record["actions"])
+    what = f"{error}, after it {done}" if error and done else error or done
+    return f"{what} ({why})".lstrip()
 
 
 def _reloaded(record: Record) -> str:

@@ -50,6 +50,8 @@ def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
         yield from (
             f"{_INDENT}{escaped(line)}" for text in rejected["problems"] for line in text.splitlines()
         )
+    if refusal := run.get("journal"):
+        yield f"journal  {style('warning', 'not written')}  {escaped(refusal)}; why and events lack what happens"
 
 
 def _end(ended: dict[str, Any] | None, now: float) -> str:
@@ -125,7 +127,7 @@ def _state_details(record: dict[str, Any], now: float, *, is_live: bool) -> Iter
     if record["refresh_at"] is not None:
         yield f"waits for further refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
     elif record["in_motion"] and record["paused"] is None and record.get("waiting_for") is None:
-        yield "has work to do"
+        yield "a check is running" if record.get("checking") else "has work to do"
 
 
 def _counts(answer: dict[str, Any], style: Style) -> str:

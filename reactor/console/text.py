@@ -158,7 +158,8 @@ class TextSink:
             return "again" if recovered else ""
         if event.result is _FAILED:
             retry = f"retry in {seconds(event.retry_in)}" if event.retry_in is not None else ""
-            return ", ".join(filter(None, ("again" if again else "", retry)))
+            done = f"after it {_joined(event.actions)}" if event.actions else ""
+            return ", ".join(filter(None, ("again" if again else "", done, retry)))
         return _joined(event.actions)
 
     def _error(self, event: Checked) -> Iterable[str]:

@@ -54,9 +54,10 @@ class Explanation:
         return [*lines, *sentences, *self._note(ref), *self._consequences(ref)]
 
     def _without_events(self, ref: str) -> Iterator[str]:
-        since = self._history.applied_since(ref)
-        when = f" since {self._when(since)}" if since else ""
-        yield f"{ref} is as desired{when}: no check has found anything to do."
+        if (since := self._history.applied_since(ref)) is None:
+            yield f"{ref} has no known state: no run has recorded the result of a check of it."
+        else:
+            yield f"{ref} is as desired since {self._when(since)}: no check has found anything to do."
 
     def _note(self, ref: str) -> Iterator[str]:
         if (noted := self._history.last_note(ref)) is not None:
@@ -73,6 +74,8 @@ class Explanation:
         outcome, *details = self._outcome(entry).split("\n")
         yield f"{indent}{entry.ref} {outcome}"
         yield from (f"{indent}{_INDENT}{line}" for line in details)
+        if entry.result == "failed" and (done := entry.record["actions"]):
+            yield f"{indent}{_INDENT}Before it failed, it was changed: {', '.join(done)}."
         if hint := entry.record["hint"]:
             yield f"{indent}{_INDENT}Fix: {hint}."
         if (delay := entry.record["retry_in"]) is not None:

@@ -91,6 +91,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], event
         "since": last.time if last is not None else history.applied_since(ref),
         "mode": None,
         "in_motion": False,
+        "checking": False,
         "refresh_at": None,
         "pending": [],
         "checked": _checked(last),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
 
+from reactor.clock import STEP, uptime
 from reactor.control.names import matching, names_by_vertex
-from reactor.control.pause_file import Pause, PauseFile, effective
+from reactor.control.pause_file import Pause, PauseFile, effective, moved
 from reactor.engine.events import Paused, Resumed
 
 if TYPE_CHECKING:
@@ -20,18 +22,24 @@ LONGEST_NAP = 60.0
 
 
 class PauseController:
-    """Keeps the vertices of ``engine`` paused that match a pause. ``clock`` returns seconds since 1970."""
+    """Keeps the vertices of ``engine`` paused that match a pause. ``clock`` returns seconds since 1970.
+
+    ``steady_clock`` can't be set: where the two differ, ``clock`` was set, and the pauses move with it.
+    """
 
     def __init__(
         self,
         engine: Engine,
         pauses: PauseFile,
         clock: Callable[[], float] = time.time,
+        steady_clock: Callable[[], float] = uptime,
     ) -> None:
         self._engine = engine
         self._vertex_table = engine.vertex_table
         self._file = pauses
         self._clock = clock
+        self._steady_clock = steady_clock
+        self._offset = clock() - steady_clock()
         self._pauses: tuple[Pause, ...] = ()
         self._held: dict[int, Pause] = {}
         self._changed = trio.Event()
@@ -59,11 +67,12 @@ class PauseController:
             self._changed = trio.Event()
             with trio.move_on_after(self._nap()):
                 await self._changed.wait()
-            if self._nap() == 0:
+            if self._follow_clock() or self._nap() == 0:
                 self.apply()
 
     def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
         """Pause the resources that match ``pattern`` for some seconds. Returns their refs. Raises UnknownNameError and OSError."""
+        self._follow_clock()
         now = self._clock()
         refs = [self._vertex_table.refs[vertex] for vertex in matching(self._vertex_table, pattern)]
         self._pauses = self._file.add(pattern, now, now + seconds, reason)
@@ -73,6 +82,7 @@ class PauseController:
     def resume(self, pattern: str) -> list[str]:
         """End the pauses of resources that match ``pattern``. Return the refs that were paused; raises as `pause`."""
         matching(self._vertex_table, pattern)
+        self._follow_clock()
         before = list(self._held)
         self._pauses = self._file.remove(pattern, self._clock())
         self.apply()
@@ -89,6 +99,7 @@ class PauseController:
 
     def apply(self) -> None:
         """Pause and resume vertices of the engine so that they match the pauses. Call it also after a reload."""
+        self._follow_clock()
         wanted = self._wanted()
         for vertex in [vertex for vertex in self._held if vertex not in wanted]:
             del self._held[vertex]
@@ -103,6 +114,18 @@ class PauseController:
                 event = Paused(self._clock(), self._vertex_table.refs[vertex], pause.until, pause.reason)
                 self._engine.emit(event)
         self._changed.set()
+
+    def _follow_clock(self) -> bool:
+        """If the clock was set, move the pauses with it, so that each lasts as long as was asked for. Return whether it was."""
+        step = self._clock() - self._steady_clock() - self._offset
+        if abs(step) <= STEP:
+            return False
+        self._offset += step
+        if self._pauses:
+            self._pauses = moved(self._pauses, step)
+            with suppress(OSError):  # this run keeps them in memory
+                self._file.move(step)
+        return True
 
     def _wanted(self) -> dict[int, Pause]:
         if not self._pauses:

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from reactor.atomic_write import replace_file
@@ -58,6 +58,22 @@ def patterns(pauses: Iterable[Pause]) -> set[str]:
     return {pause.pattern for pause in pauses if pause.until is not None}
 
 
+def moved(pauses: Iterable[Pause], step: float) -> tuple[Pause, ...]:
+    """The pauses after the clock was set by ``step`` seconds."""
+    return tuple(
+        replace(
+            each,
+            since=_possible(each.since + step),
+            until=None if each.until is None else _possible(each.until + step),
+        )
+        for each in pauses
+    )
+
+
+def _possible(moment: float) -> float:
+    return min(max(moment, 0.0), _YEAR_10000 - 1)
+
+
 class PauseFile:
     """The file of pauses. Every change reads and replaces it under a lock, so that processes do not overwrite each other."""
 
@@ -92,6 +108,11 @@ class PauseFile:
             pauses.append(Pause(pattern, now, None, ""))
             pauses[:] = _active(pauses, now)
         return tuple(pauses)
+
+    def move(self, step: float) -> None:
+        """Move all pauses after the clock was set by ``step`` seconds. Raises OSError."""
+        with self._changing() as pauses:
+            pauses[:] = moved(pauses, step)
 
     def is_lost(self) -> bool:
         """Whether the file is missing."""

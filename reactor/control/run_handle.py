@@ -68,6 +68,7 @@ class RunHandle:
             "rejected": None
             if status_table.rejected is None
             else {"time": status_table.rejected.time, "problems": status_table.rejected.problems},
+            "journal": status_table.journal_refusal() or None,
             "converged": self.engine.scheduler.converged,
             "converged_at": status_table.converged_at,
             "changes": status_table.changes,
@@ -127,7 +128,8 @@ class RunHandle:
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
         is_moving = engine.scheduler.in_motion(vertex)
         pending = engine.scheduler.causes(vertex).words if is_moving else ()
-        return EngineStatus(mode, is_moving, refresh_at, pending)
+        is_checking = engine.dispatcher.pool.is_checking(vertex)
+        return EngineStatus(mode, is_moving, refresh_at, pending, is_checking)
 
 
 class _StatusReply:

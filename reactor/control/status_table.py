@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,8 @@ class ResourceStatus:
 
 
 _OK_RESULTS = (Result.OK, Result.CHANGED)
+_DONE = (Result.CHANGED, Result.FAILED)
+"""The results of a check whose actions were carried out: a failed one has changed something before it failed."""
 
 FLAPPING_FOR = 60.0
 """Seconds without a repair after which a resource no longer counts as flapping."""
@@ -108,6 +110,8 @@ class StatusTable:
         """When the run converged last."""
         self._paused_when_gone: dict[str, Paused] = {}
         """Ref -> its pause, for the resources that the last reload removed: a pause also applies to the undo."""
+        self.journal_refusal: Callable[[], str] = str  # which returns an empty text
+        """Returns why the journal can't be written; empty if it can."""
         self.rejected: ReloadRejected | None = None
         """The rejected reload, if the newest version of the manifest is invalid."""
 
@@ -127,7 +131,7 @@ class StatusTable:
 
     def _changed(self, resource_status: ResourceStatus, event: Checked) -> None:
         resource_status.changed = event
-        if event.result is Result.CHANGED:
+        if event.result in _DONE:
             self.changes += 1
 
     def _other(self, event: Event) -> None:
@@ -197,13 +201,14 @@ class EngineStatus(NamedTuple):
     """The part of the status that only the engine knows. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
     ``refresh_at`` is when a debounced refresh is made, in seconds since 1970. ``pending`` has the causes of the pending or
-    running check.
+    running check; ``is_checking`` says that it runs.
     """
 
     mode: str
     in_motion: bool
     refresh_at: float | None
     pending: Sequence[str] = ()
+    is_checking: bool = False
 
 
 def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> dict[str, Any]:
@@ -214,6 +219,7 @@ def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> d
         "since": resource_status.since,
         "mode": engine_status.mode,
         "in_motion": engine_status.in_motion,
+        "checking": engine_status.is_checking,
         "refresh_at": engine_status.refresh_at,
         "pending": list(engine_status.pending),
         **_checks_record(resource_status),

@@ -124,24 +124,26 @@ def check(
     diff: bool,
     before_apply: BeforeApply,
     apply: Apply | None = None,
+    done: list[str] | None = None,
 ) -> Coroutine[Any, Any, CheckResult]:
     """Bring ``resource`` to its desired state, or with ``noop`` describe what that would take.
 
-    ``apply`` replaces `perform`. Errors of the host or of the kind are not raised: they give a FAILED result. Only
+    ``apply`` replaces `perform`. ``done`` gets a sentence about each action as it is carried out. Errors of the host or of the kind are not raised: they give a FAILED result. Only
     trio's Cancelled is raised.
     """
-    how = (noop, diff, before_apply, apply)
+    how, done = (noop, diff, before_apply, apply), [] if done is None else done
     if resource.meta.timeout is None:
-        return _checked(resource, refresh, how, [])
-    return _checked_in_time(resource, resource.meta.timeout, refresh, how)
+        return _checked(resource, refresh, how, done)
+    return _checked_in_time(resource, resource.meta.timeout, refresh, how, done)
 
 
 _How = tuple[bool, bool, BeforeApply, Apply | None]
 """The arguments of `check` that matter once there is a plan: ``noop``, ``diff``, ``before_apply`` and ``apply``."""
 
 
-async def _checked_in_time(resource: Resource, seconds: float, refresh: bool, how: _How) -> CheckResult:
-    done: list[str] = []
+async def _checked_in_time(
+    resource: Resource, seconds: float, refresh: bool, how: _How, done: list[str]
+) -> CheckResult:
     try:
         with trio.fail_after(seconds):
             return await _checked(resource, refresh, how, done)

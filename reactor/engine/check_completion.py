@@ -76,6 +76,8 @@ _OK, _CHANGED, _FAILED = (
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 _MOST_ROUNDS: Final = 10
 """How often in a row a one-shot run repairs one resource: undone repairs must not keep the run from ending."""
+_CUT_SHORT: Final = "its check was cancelled after a change had begun"
+_CUT_SHORT_HINT: Final = "what was under way may be done in part: the next check goes on from what it finds"
 _FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
 
 
@@ -91,6 +93,7 @@ class CheckCompletion:
         follow_up_checks: FollowUpChecks,
         batch_applier: BatchApplier,
         repairs: Repairs,
+        run_store: RunStore | None,
     ) -> None:
         self._dispatcher = dispatcher
         self._vertex_table = dispatcher.vertex_table
@@ -101,7 +104,10 @@ class CheckCompletion:
         self._follow_up_checks = follow_up_checks
         self._batch_applier = batch_applier
         self._repairs = repairs
+        self._run_store = run_store
         self._flap_detector = FlapDetector()
+        self.begun: dict[int, list[str]] = {}
+        """What has been done so far by the running checks that have begun to change something."""
         self.last_change = 0.0
         """The time of the last change, by the run's clock."""
 
@@ -125,6 +131,8 @@ class CheckCompletion:
 
         The check ran for ``causes``; events name ``reported``. ``run_store`` is None when nothing is stored.
         """
+        if self.begun:
+            self.begun.pop(vertex, None)
         if result.drifted_again is not None or self._flap_detector.again:
             result = self._limited(vertex, result)
         now = self._dispatcher.clock.current_time()
@@ -158,11 +166,24 @@ class CheckCompletion:
         self._dispatcher.report_transitions(*members)
         return now
 
-    def cancelled(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled: it has no result, and is scheduled again."""
+    def cancelled(self, vertex: int, started: float) -> None:
+        """The check of ``vertex`` was cancelled: it has no result, and is scheduled again.
+
+        If it had begun to change something, that is reported as a failure: the history must not be silent about it.
+        """
+        if (done := self.begun.pop(vertex, None)) is not None:
+            result = CheckResult(_FAILED, tuple(done), error=_CUT_SHORT, hint=_CUT_SHORT_HINT, code="R0511")
+            causes = self._causes_of(vertex, result)
+            self._recorder.checked(vertex, causes, result, trio.current_time() - started, None)
         self._follow_up_checks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._batch_applier.on_member_change()
+
+    def _causes_of(self, vertex: int, result: CheckResult) -> Cause:
+        """The causes that an event of the running check of ``vertex`` names."""
+        causes, resource = self._scheduler.causes(vertex), self._vertex_table.resources[vertex]
+        store = self._run_store
+        return causes if store is None else reported_causes(causes, resource, result, store.cause_of)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph; other resources may get their numbers."""

@@ -32,10 +32,11 @@ from reactor.engine.events import (
 from reactor.engine.outcome import Outcome
 from reactor.engine.vertex_table import GraphDiff, VertexTable
 
-_OK, _CHANGED, _WOULD_CHANGE = (
+_OK, _CHANGED, _WOULD_CHANGE, _FAILED = (
     Result.OK,
     Result.CHANGED,
     Result.WOULD_CHANGE,
+    Result.FAILED,
 )  # see `reactor.engine.outcome.Outcome`
 
 
@@ -159,6 +160,8 @@ class EventRecorder:
             return
         result = _RESULTS[check_result.outcome]
         self._results.record(vertex, result)
+        if result is _FAILED and check_result.actions:
+            self._results.changes += 1
         now, ref = time.time(), self._vertex_table.refs[vertex]
         self._emit(
             Checked(

@@ -25,7 +25,8 @@ class Backoff:
 
     Each failure doubles the wait, from ``base`` up to ``cap`` seconds, with ±10 % jitter so that many vertices that
     fail together do not retry together. One success does not reset it: otherwise something that fails every second
-    time would never slow down. Instead, the wait is halved each time a whole wait passes without a failure.
+    time would never slow down. Instead, the wait is halved each time a whole wait passes without a failure. The time of
+    a slow attempt is no such time: failures in a row double the wait, however long each takes.
     """
 
     base: float
@@ -41,15 +42,24 @@ class Backoff:
     def _raw(self) -> float:
         return self.wait_after(self.level)
 
-    def next_wait(self, now: float) -> float:
-        """Record a failure at ``now`` (seconds on a steady clock). Return the seconds to wait."""
+    def next_wait(self, now: float, in_a_row: int = 1) -> float:
+        """Record a failure at ``now`` (seconds on a steady clock). Return the seconds to wait.
+
+        It is the ``in_a_row``-th failure without a success between them, or a later one.
+        """
         calm = now - self.last_failure - self._raw() * (1 + JITTER)
         if calm > 0:
-            self.level = max(0.0, self.level - calm / self._raw())
+            self.level -= calm / self._raw()
+        self.level = max(self.level, in_a_row - 1.0)
         wait = self._raw() * (1 + self.rng.uniform(-JITTER, JITTER))
-        self.level += 1
+        self.level = min(self.level + 1, self._highest)
         self.last_failure = now
         return min(wait, self.cap)
+
+    @property
+    def _highest(self) -> float:
+        """The level of the longest wait: further failures take no longer to be forgotten."""
+        return max(0.0, math.log(self.cap / self.base, GROWTH))
 
 
 EAGER_WAIT = 0.1
@@ -61,12 +71,13 @@ class _History:
     """``patient`` is the backoff of retries, ``eager`` that of checks after events.
 
     Both survive a success, and decay with time. ``planned`` is when a retry is due if an event has started an attempt
-    before it.
+    before it. ``in_a_row`` counts the failures of attempts after a wait.
     """
 
     patient: Backoff
     eager: Backoff
     attempts: int = 0
+    in_a_row: int = 0
     eager_at: float = 0.0
     planned: float = 0.0
 
@@ -102,7 +113,13 @@ class Retries:
         if is_last and not echoed:
             self.due.pop(vertex, None)
             return None
-        wait = history.planned - now if history.planned > now else history.patient.next_wait(now)
+        if history.planned > now:
+            wait = history.planned - now
+        elif is_last:
+            wait = history.patient.next_wait(now)
+        else:
+            history.in_a_row = 1 if fresh else history.in_a_row + 1
+            wait = history.patient.next_wait(now, history.in_a_row)
         if is_last:
             wait = max(wait, history.patient.wait_after(history.attempts - 2))
         self.due[vertex] = now + wait
@@ -120,7 +137,8 @@ class Retries:
 
     def reset_attempts(self, vertex: int) -> None:
         """Something new happened to a failed vertex: give it all its attempts again."""
-        self._histories[vertex].attempts = 0
+        history = self._histories[vertex]
+        history.attempts = history.in_a_row = 0
 
     def is_first(self, vertex: int) -> bool:
         """Whether the last failed attempt was the first since something new happened."""

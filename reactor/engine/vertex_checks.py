@@ -88,6 +88,7 @@ class VertexChecks:
             follow_up_checks=self.follow_up_checks,
             batch_applier=self._batch_applier,
             repairs=self._repairs,
+            run_store=run_store,
         )
         self.cancelled = self.completion.cancelled
         self._group_check = GroupCheck(
@@ -126,7 +127,7 @@ class VertexChecks:
         reported = causes
         if result.outcome is not _OK:
             if (found := await self._followed(vertex, resource, result)) is None:
-                self.cancelled(vertex)
+                self.cancelled(vertex, started)
                 return trio.current_time()
             result, reported = found, await self._reported(causes, resource, found)
         if self._permits and vertex in self._permits:
@@ -183,6 +184,7 @@ class VertexChecks:
         if (undone := self.follow_up_checks.final_check.found.pop(vertex, None)) is not None:
             return undone
         result, check_only, refresh = AS_DESIRED, noop or monitor_only, bool(bits & _REFRESH)
+        done: list[str] = []
         if not check_only and bits & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
@@ -191,8 +193,9 @@ class VertexChecks:
                 refresh=refresh,
                 noop=noop,
                 diff=self._options.diff,
-                before_apply=partial(self._may_change, vertex, noop),
+                before_apply=partial(self._may_change, vertex, noop, done),
                 apply=partial(self._batch_applier.apply, vertex) if vertex in self._batches else None,
+                done=done,
             )
             if result.outcome is _FAILED and not result.actions:
                 if vertex in self.slots.wanted:
@@ -215,12 +218,14 @@ class VertexChecks:
             return error
         return None
 
-    async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
+    async def _may_change(self, vertex: int, noop: bool, done: list[str], state: Any) -> None:
         """``vertex`` was observed as ``state`` and differs: raise what forbids the change, or record that it begins."""
         self._owners.require_agreement(vertex, self.fragile)
         if (limits := self._limits.get(vertex)) is not None and limits.slot is not None:
             self.slots.require(vertex, limits.slot, noop=noop)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
+        if not noop:
+            self.completion.begun[vertex] = done
 
     async def _check_prechecked(self, vertex: int, bits: int, noop: bool, monitor_only: bool) -> CheckResult:
         """As `_check`, for a resource with deferred values or members."""
@@ -297,9 +302,8 @@ class VertexChecks:
         except ResourceError as error:
             return CheckResult.failed(error, result.actions)
         except OSError as error:
-            return CheckResult(
-                Outcome.FAILED, result.actions, error=f"its outputs can't be read: {error}", code="R0502"
-            )
+            failure = ResourceError(f"its outputs can't be read: {error}", code="R0502")
+            return CheckResult.failed(failure, result.actions)
         for consumer in consumers:
             if not self._scheduler.in_motion(consumer):
                 self._dispatcher.mark(consumer, Cause.INTENT)

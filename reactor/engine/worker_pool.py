@@ -44,8 +44,8 @@ class Checks(Protocol):
     async def check(self, vertex: int, started: float) -> float:
         """Check ``vertex`` and complete the check. Return the time it ended."""
 
-    def cancelled(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled."""
+    def cancelled(self, vertex: int, started: float) -> None:
+        """The check of ``vertex``, which began at ``started``, was cancelled."""
 
 
 class WorkerPool:
@@ -103,6 +103,10 @@ class WorkerPool:
         """Cancel the check of ``vertex``, if one runs."""
         if (scope := self._checking.get(vertex)) is not None:
             scope.cancel()
+
+    def is_checking(self, vertex: int) -> bool:
+        """Whether a check of ``vertex`` runs now."""
+        return vertex in self._checking
 
     def checking(self) -> list[int]:
         """The vertices whose checks run now."""
@@ -201,7 +205,7 @@ class WorkerPool:
             finally:
                 del self._checking[vertex]
                 if ended is None:
-                    self._checks.cancelled(vertex)
+                    self._checks.cancelled(vertex, now)
         return True
 
 

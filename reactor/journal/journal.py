@@ -245,8 +245,13 @@ class Journal:
         """Write all waiting events and close the file. Call it after the event loop has ended."""
         self._writer.close()
 
+    @property
+    def refusal(self) -> str:
+        """Why the last write failed; empty if it succeeded."""
+        return self._writer.refusal
+
     def is_lost(self) -> bool:
-        """Whether the file was removed."""
+        """Whether the file or its WAL was removed, replaced or emptied."""
         return self._writer.store.is_lost()
 
     async def renew(self) -> None:

@@ -62,11 +62,16 @@ class Found(NamedTuple):
 class Store:
     """An open journal file. Every method raises sqlite3.Error for an error of the disk or a damaged file."""
 
+    _log: os.stat_result | None = None
+    """The identity of the WAL, if there is one."""
+
     def __init__(self, directory: str) -> None:
         """Open the file, or create it. Raises UnusableError for a file of another program or a newer version."""
         self._path = os.path.join(directory, FILE_NAME)
         self._connection = open_for_writing(self._path)
         self._identity = os.stat(self._path)
+        with suppress(FileNotFoundError):  # a file system without shared memory allows no WAL
+            self._log = os.stat(f"{self._path}-wal")
         self.closed = False
         self._busy = threading.Lock()
         self._synchronous = "NORMAL"
@@ -115,13 +120,25 @@ class Store:
             close_without_checkpoint(self._connection, self._path)
 
     def is_lost(self) -> bool:
-        """Whether the file was removed or replaced, so that all writes are lost with the process."""
+        """Whether the file or its WAL was removed, replaced or emptied, so that all writes are lost with the process."""
         try:
-            return not os.path.samestat(os.stat(self._path), self._identity)
+            return not self._is_whole() or (
+                self._log is not None and not os.path.samestat(os.stat(f"{self._path}-wal"), self._log)
+            )
         except FileNotFoundError:
             return True
         except OSError:  # a disk error proves nothing
             return False
+
+    def save_log(self) -> None:
+        """Copy the WAL, which may have been removed, into the file, if that is still there."""
+        with self._busy, suppress(OSError, sqlite3.Error):
+            if self._is_whole():
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _is_whole(self) -> bool:
+        found = os.stat(self._path)
+        return os.path.samestat(found, self._identity) and found.st_size > 0
 
     def _write(self, batch: Batch, *, durable: bool) -> None:
         self._synchronize("FULL" if durable else "NORMAL")

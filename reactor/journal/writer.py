@@ -102,8 +102,9 @@ class JournalWriter:
                     await self._write(self._write_buffer.take_urgent())
 
     async def renew(self) -> None:
-        """Write all known state to a new file after the old one was removed."""
+        """Write all known state to a new file after the old one, or its WAL, was removed."""
         async with self._writing:
+            self.store.save_log()
             self.store.close()
             self._start_new_file()
         self._new_data.set()

@@ -129,12 +129,12 @@ class Tally:
             self.health[examination.status] += 1
         if event.result in (Result.OK, Result.CHANGED) and int.__and__(event.causes, _REFRESH):
             self.refreshes += 1
-        if event.result is Result.CHANGED:
+        if event.result is Result.CHANGED or (event.result is Result.FAILED and event.actions):
             for cause in event.causes:
                 self.changes[cause] += 1
-            if int.__and__(event.causes, _BY_DRIFT):
-                self.drift_repair_checks.observe(event.duration)
-                self._has_drifted = True
+        if event.result is Result.CHANGED and int.__and__(event.causes, _BY_DRIFT):
+            self.drift_repair_checks.observe(event.duration)
+            self._has_drifted = True
 
     def _other(self, event: Event) -> None:
         match event:

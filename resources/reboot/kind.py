@@ -52,7 +52,7 @@ class RebootState(NamedTuple):
     is_pending: bool = False
     """Whether something that this subscribes to has changed since the boot."""
     ordered: float | None = None
-    """When a reboot was ordered in this boot, by the clock of the host; None if it was not."""
+    """When a reboot was ordered in this boot, by the clock of the boot, which nobody can set; None if it was not."""
     is_in_window: bool = True
     has_systemd: bool = True
 
@@ -132,7 +132,7 @@ class Reboot(Resource[RebootState], kind="reboot"):
 
     def _under_way(self, ordered: float) -> Plan:
         """Nothing to do while a reboot is under way. Raises ResourceError when it should have happened."""
-        if time.time() - ordered <= self.grace + _PATIENCE:
+        if time.monotonic() - ordered <= self.grace + _PATIENCE:
             return ()
         words = "a reboot was ordered, and has not happened: it is not ordered twice in one boot"
         raise ResourceError(
@@ -157,7 +157,7 @@ class Reboot(Resource[RebootState], kind="reboot"):
 
     async def _order(self, boot: str) -> None:
         """Let systemd reboot after the time of grace. It is recorded before, so that it is not ordered twice."""
-        _record(_ORDERED, _HOST, {"boot": boot, "at": time.time()})
+        _record(_ORDERED, _HOST, {"boot": boot, "at": time.monotonic()})
         emit_note(f"a reboot was ordered, {self.grace:.0f} s from now")
         timer = (f"--on-active={round(self.grace * 1000)}ms", "--timer-property=AccuracySec=100ms")
         what = ("--description=Reboot for reactor", "--", "systemctl", "--no-block", "reboot")

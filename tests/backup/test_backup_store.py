@@ -3,6 +3,8 @@
 import fcntl
 import math
 import os
+import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -263,3 +265,14 @@ def test_killed_at_any_moment_every_version_that_is_listed_can_be_read(store, tm
     assert 95 <= len(kept) <= 100, "each of the five may have left one torn entry"
     assert {sha256(content).hexdigest() for content in kept} <= set(objects(tmp_path))
     assert len(objects(tmp_path)) <= 100
+
+
+async def test_after_the_directory_was_removed_a_version_is_kept_again(tmp_path, keep):
+    store = Store(str(tmp_path / "state" / "backups"))
+    await keep(store, "/etc/f", SMALL)
+    await keep(store, "/etc/g", SMALL)
+    shutil.rmtree(tmp_path / "state")
+    await keep(store, "/etc/f", SMALL)
+    await keep(store, "/etc/g", SMALL)
+    assert contents(store, "/etc/f") == contents(store, "/etc/g") == [SMALL]
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700

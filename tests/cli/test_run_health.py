@@ -58,6 +58,14 @@ def test_a_critical_check_fails_the_run_and_blocks_what_requires_it(manifest, tm
     assert made(tmp_path) == {"made"}
 
 
+def test_what_was_changed_before_the_health_check_failed_is_said_and_counted(manifest, tmp_path):
+    path = manifest(code=2)
+    done = run("--converge-once", "--detailed-exitcodes", path)
+    assert done.code == 6
+    assert f"file#{tmp_path}/made  failed  after it created the file (initial, " in done.out
+    assert "failed 1  blocked 1  (not converged, 1 change in " in done.out
+
+
 def test_without_complaints_the_run_is_as_any_other(manifest, tmp_path):
     done = run("--converge-once", "--format", "json", manifest())
     assert done.code == 0

@@ -126,6 +126,49 @@ def test_the_second_signal_cancels_the_check_and_leaves_no_process(manifest, tmp
     wait_until(lambda: not pids_running(mark))
 
 
+UNHEALTHY = """
+resources:
+  - file:
+      - {dir}/made:
+          ensure: present
+          content: x
+          owner: root
+          group: root
+          mode: "0644"
+          health_checks: [{{ command: "/bin/sh -c 'touch {dir}/started; sleep 300'", name: slow }}]
+"""
+ENDLESS = """
+resources:
+  - exec:
+      - hang: {{ command: "touch {dir}/started; sleep 300", provider: shell }}
+      - later: {{ command: "touch {dir}/later", require: "exec#hang" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ref", "line", "counts"),
+    [
+        (UNHEALTHY, "file#{dir}/made", "failed  after it created the file (initial, ", "changed 0  failed 1"),
+        (ENDLESS, "exec#hang", "failed  (initial, ", "changed 0  failed 1  skipped 1"),
+    ],
+)
+def test_what_a_cancelled_check_has_begun_is_in_the_output_and_the_history(tmp_path, text, ref, line, counts):
+    (path := tmp_path / "site.yaml").write_text(text.format(dir=tmp_path))
+    ref, state = ref.format(dir=tmp_path), f"--state-dir={tmp_path}/state"
+    with spawned("run", "--converge-once", state, path) as process:
+        started(tmp_path)
+        for words in ("stopping: waiting for", "cancelling"):
+            process.send_signal(signal.SIGINT)
+            said(process, words)
+        done = finish(process)
+    assert done.code == 130
+    assert f"{ref}  {line}" in done.out
+    assert "error[R0511]: its check was cancelled after a change had begun" in done.out
+    assert f"{counts}  (cancelled, " in done.out
+    with spawned("why", ref, state) as process:
+        assert f"{ref} failed " in finish(process).out
+
+
 def test_the_third_interrupt_kills_what_ignores_the_others(stubborn, tmp_path):
     path, mark = stubborn
     patient = with_constant("reactor.resources.process.process_tree", "TERM_GRACE", 60.0)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import signal
 import sqlite3
 import time
@@ -180,6 +181,37 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
         process.send_signal(signal.SIGINT)
         assert finish(process).code == 0
     assert holder(str(state_directory)) is None
+
+
+HANGING = """
+resources:
+  - exec:
+      - hang:
+          command: "true"
+          health_checks: [ { command: "/bin/sh -c 'touch {dir}/started; sleep 300'" } ]
+      - later: { command: "true", require: "exec#hang" }
+"""
+
+
+def test_what_is_being_checked_is_told_from_what_waits_for_it(reactor, manifest, tmp_path):
+    with spawned("run", manifest(HANGING)):
+        wait_until((tmp_path / "started").exists)
+        text = reactor("status").out
+    assert "exec#hang  unknown  not checked yet; a check is running\n" in text
+    assert "exec#later  unknown  not checked yet; has work to do\n" in text
+
+
+def test_a_journal_that_can_not_be_written_is_in_the_status(reactor, manifest, tmp_path):
+    soon = with_constant("reactor.journal.writer", "RETRY_INTERVAL", 0.01)
+    with spawned("run", manifest(TWO), program=soon) as process:
+        wait_until(lambda: reactor("status").code == 0)
+        assert "not written" not in reactor("status").out
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, most))  # no file may grow
+        (tmp_path / "a").chmod(0o600)
+        wait_until(lambda: "journal  not written  " in reactor("status").out)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
+        wait_until(lambda: "not written" not in reactor("status").out)
 
 
 QUICK_LOOKS = with_constant("reactor.cli.running.state_guard", "CHECK_INTERVAL", 0.05)

@@ -62,6 +62,19 @@ def test_a_change_says_what_why_and_how_long():
     assert Seen()(CHANGED) == "file#/a  changed  updated the content (drift, 1.2 ms)\n"
 
 
+def test_a_failure_after_a_change_says_what_was_changed():
+    halfway = Checked(
+        1.0, "file#/a", Result.FAILED, Cause.DRIFT, 0.1, ("set the mode",), error="no such user"
+    )
+    first = "file#/a  failed  after it set the mode (drift, 100 ms)\n    no such user\n"
+    assert (
+        Seen()(halfway, halfway) == f"{first}file#/a  failed  again, after it set the mode (drift, 100 ms)\n"
+    )
+    assert entry_line(as_json(halfway), Style(False), aligned=False).endswith(
+        "failed  file#/a  no such user, after it set the mode (drift, 100 ms)"
+    )
+
+
 def test_a_noop_change_speaks_in_the_conditional():
     event = Checked(
         1.0, "file#/a", Result.WOULD_CHANGE, Cause.INITIAL, 0.001, ("Would have created the file",)

@@ -16,8 +16,17 @@ from reactor.testing.story import Story, graph_of
 EPOCH = 1_000_000.0
 
 
+was_set = [0.0]
+"""The seconds by which the clock of the host was set."""
+
+
 def wall():
-    return EPOCH + trio.current_time()
+    return EPOCH + was_set[0] + trio.current_time()
+
+
+@pytest.fixture(autouse=True)
+def correct_clock():
+    was_set[0] = 0.0
 
 
 class PausedWorld:
@@ -25,7 +34,9 @@ class PausedWorld:
 
     def __init__(self, directory, resources):
         self.story = Story(graph_of(resources), CONTINUOUS)
-        self.pause_controller = PauseController(self.story.engine, PauseFile(str(directory), print), wall)
+        self.pause_controller = PauseController(
+            self.story.engine, PauseFile(str(directory), print), wall, trio.current_time
+        )
 
     def heard(self):
         kinds = (Paused, Resumed)
@@ -191,3 +202,33 @@ async def test_what_depends_on_a_paused_resource_that_has_nothing_pending_goes_o
         world.story.drift("scripted#b")
         await trio.sleep(80)
         assert (len(a.script.checks), len(b.script.checks)) == (1, 2)
+
+
+@pytest.mark.parametrize("step", [36_000.0, -36_000.0])
+async def test_a_pause_lasts_as_long_as_was_asked_for_though_the_clock_is_set(tmp_path, autojump_clock, step):
+    a, b = scripted("a"), scripted("b")
+    async with pausing(tmp_path, a, b) as world:
+        await world.story.converged()
+        world.pause_controller.pause("scripted#a", 3600, "x")
+        world.story.drift("scripted#a")
+        was_set[0] = step
+        world.pause_controller.pause("scripted#b", 3600, "y")
+        began = trio.current_time()
+        await a.script.begun(2)
+        assert trio.current_time() - began == pytest.approx(3600)
+        assert {pause.pattern for pause in PauseFile(str(tmp_path), print).read()} == {
+            "scripted#a",
+            "scripted#b",
+        }
+
+
+async def test_a_clock_that_is_set_while_nothing_asks_moves_the_pauses_in_the_file(tmp_path, autojump_clock):
+    async with pausing(tmp_path, scripted("a")) as world:
+        await world.story.converged()
+        world.pause_controller.pause("*", 3600, "x")
+        was_set[0] = 36_000.0
+        await trio.sleep(120)
+        (pause,) = PauseFile(str(tmp_path), print).read()
+        assert pause.until == pytest.approx(wall() + 3480)
+        assert world.story.all(Paused)[-1].until == pause.until
+        assert not world.story.all(Resumed)

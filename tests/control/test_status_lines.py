@@ -62,6 +62,7 @@ def test_the_worst_comes_first():
         ({"state": "blocked", "blocked_by": ["a#1", "a#2", "a#3", "a#4"]}, "file#/a  blocked  by a#1, a#2, a#3 and 1 more; for 10 s\n"),
         ({"state": "unknown", "checked": None}, "file#/a  unknown  not checked yet\n"),
         ({"in_motion": True}, "; has work to do\n"),
+        ({"in_motion": True, "checking": True}, "; a check is running\n"),
         ({"mode": "warn"}, "file#/a  ok  for 10 s; mode: warn\n"),
         ({"in_motion": True, "refresh_at": NOW + 2}, "file#/a  ok  for 10 s; waits for further refreshes for another 2 s\n"),
         ({"changed": {"time": NOW, "causes": ["drift"], "actions": ["updated the content"]}}, ": updated the content (drift)\n"),

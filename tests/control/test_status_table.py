@@ -70,6 +70,11 @@ def test_the_check_after_a_repair_does_not_hide_the_repair():
     assert status_table.changes == 1
 
 
+def test_what_a_failed_check_has_changed_is_a_change():
+    halfway = Checked(10.0, "a", Result.FAILED, Cause.DRIFT, 0.1, ("set the mode",), error="no")
+    assert board_after(halfway).changes == 1
+
+
 def test_a_failure_reports_error_hint_and_next_attempt_and_a_success_forgets_them():
     status_table = board_after(failed(10.0))
     told = record(status_table)

@@ -73,3 +73,18 @@ def test_a_success_forgets_the_planned_retry_and_the_attempts():
     assert retries.due[7] > 60, "it is another failure, after the first"
     retries.forget(7)
     assert not retries.due
+
+
+def test_slow_failures_in_a_row_wait_as_long_as_quick_ones():
+    retries, now, waits = Retries(-1, random.Random(1)), 0.0, []
+    for _ in range(6):
+        waits.append(retries.failed(7, Limits(delay=1.0), now))
+        now += waits[-1] + 60.0
+    assert waits == pytest.approx([1, 2, 4, 8, 16, 32], rel=0.11)
+
+
+def test_a_calm_takes_one_doubling_back_however_many_failures_there_were():
+    backoff, now = Backoff(1.0, 300.0, random.Random(1)), 0.0
+    for _ in range(1000):
+        now += backoff.next_wait(now)
+    assert backoff.next_wait(now + 300.0 * (1 + JITTER)) < 170

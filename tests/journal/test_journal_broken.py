@@ -257,6 +257,33 @@ async def test_one_that_is_removed_under_a_run_is_begun_again_with_all_that_is_p
     assert kept_refs(directory) == ["file#/a"]
 
 
+async def test_one_whose_log_is_removed_under_a_run_keeps_all_that_was_written(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/a"))
+        await journal.catch_up()
+        await journal.intend("file#/a", ["exec#x"])
+        (directory / f"{FILE_NAME}-wal").unlink()
+        journal.record(changed("file#/b"))
+        await journal.catch_up()
+        assert journal.is_lost()
+        await journal.renew()
+        assert not journal.is_lost()
+        journal.record(changed("file#/c"))
+        await journal.catch_up()
+        assert kept_refs(directory) == ["file#/a", "file#/b", "file#/c"]
+        assert owed_on_disk(directory) == {("file#/a", "exec#x")}
+
+
+async def test_one_that_is_emptied_under_a_run_is_begun_again_with_all_that_is_pending(directory):
+    with journal_in(directory) as journal:
+        await journal.intend("file#/a", ["exec#x"])
+        os.truncate(directory / FILE_NAME, 0)
+        assert journal.is_lost()
+        await journal.renew()
+        assert not journal.is_lost()
+        assert owed_on_disk(directory) == {("file#/a", "exec#x")}
+
+
 async def test_a_full_disk_is_reported_once_and_recovered_from(directory, monkeypatch):
     monkeypatch.setattr(writer, "RETRY_INTERVAL", 0.01)
     notes = []

@@ -60,6 +60,11 @@ def test_a_change_with_two_causes_counts_under_both(tally):
     assert {cause for cause, n in tally.changes.items() if n} == {Cause.INITIAL, Cause.REFRESH}
 
 
+def test_a_check_that_changed_something_before_it_failed_has_made_a_change(tally):
+    tally(checked(Result.FAILED, Cause.DRIFT, actions=("set the mode",)))
+    assert {cause for cause, n in tally.changes.items() if n} == {Cause.DRIFT}
+
+
 @pytest.mark.parametrize("result", [Result.OK, Result.WOULD_CHANGE, Result.FAILED])
 def test_what_changed_nothing_is_no_change(tally, result):
     tally(checked(result))

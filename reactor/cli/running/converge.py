@@ -310,6 +310,7 @@ def _with_observers(
         facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)
         control = Control(state.path, facts, graph.refs, display.warn, tally, listens=options.watch)
         control.answering = services.answering
+        control.status_table.journal_refusal = state.journal_refusal
         page = None if window is None else window.open(control, graph, state, display)
     return services._replace(control=control, tally=tally if options.watch else None, page=page)
 

@@ -56,6 +56,12 @@ class State(NamedTuple):
         """The path of the state directory; None without one."""
         return None if self.directory is None else self.directory.path
 
+    def journal_refusal(self) -> str:
+        """Why the journal can't be written; empty if it can, and without a state directory."""
+        if self.journal is not None:
+            return self.journal.refusal
+        return "" if self.directory is None else "it could not be opened when the run began"
+
 
 @contextmanager
 def open_state(

@@ -43,7 +43,7 @@ async def guard_state(
     The lock is restored first: if another run has taken it meanwhile, nothing else may be written.
     """
     removals = _Removals()
-    for name in (LOCK_FILE, FILE_NAME, SOCKET_FILE, PAUSES_FILE):
+    for name in (LOCK_FILE, FILE_NAME, f"{FILE_NAME}-wal", SOCKET_FILE, PAUSES_FILE):
         path = os.path.join(os.path.abspath(directory.path), name)  # noqa: ASYNC240 - it only joins names
         engine.watch_manager.listen(PathWatch(path, is_name=True), removals.note, removals.note)
     reported = ""
