@@ -131,3 +131,24 @@ async def test_a_driver_says_that_the_servers_have_no_room_and_goes_on_when_they
                 await trio.sleep(0.05)
         assert len([each for each in told if "maximum bytes exceeded" in each]) == 1
         nursery.cancel_scope.cancel()
+
+
+async def test_who_looks_on_while_another_drives_learns_how_it_ended(fleet):
+    async with fleet.fleet_server.connected() as js, trio.open_nursery() as nursery:
+        await put_state(js, state(gate=Gate(soak=0), waves=(10_000,), wave=10_000))
+        ann, seen = Driver(js, "web", "ann"), []
+        assert await ann.lease.keep()
+        ben = Driver(js, "web", "ben", on_state=lambda found, _: seen.append(found.phase), interval=0.05)
+        ended = []
+
+        async def look_on():
+            ended.append(await ben.run(until_ended=True))
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(look_on)
+        with trio.fail_after(PATIENCE):
+            while not seen:  # noqa: ASYNC110 - the other driver reads the servers
+                await trio.sleep(0.01)
+            assert (await ann.step()).phase is Phase.DONE
+            await trio.sleep_forever()
+    assert (ended[0].phase, ended[0].by, seen) == (Phase.DONE, "ann", [Phase.ROLLING, Phase.DONE])

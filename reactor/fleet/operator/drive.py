@@ -1,6 +1,6 @@
 """The driver: the process that begins waves.
 
-One drives a channel at a time, by a lease; every step is written only if the revision is unchanged.
+One drives a channel at a time, by a lease; every step is written only if the revision is unchanged. The others look on.
 
 A driver that can't renew its lease stops writing at once. If two drivers write at once, only one succeeds, whatever the
 leases say.
@@ -39,6 +39,8 @@ class Lease:
         self._value = canonical({"by": name, "token": secrets.token_hex(8)})
         self._revision: int | None = None
         self._until = -1.0
+        self.is_taken = False
+        """Whether another driver had it when it was asked for last."""
 
     @property
     def held(self) -> bool:
@@ -54,9 +56,9 @@ class Lease:
             else:
                 self._revision = await self._kv.update(self._channel, self._value, self._revision, ttl=LEASE)
         except WrongRevisionError:
-            self._revision, self._until = None, -1.0
+            self._revision, self._until, self.is_taken = None, -1.0, True
             return False
-        self._until = asked + LEASE
+        self._until, self.is_taken = asked + LEASE, False
         return True
 
     async def give_back(self) -> None:
@@ -134,11 +136,11 @@ class Driver:
             return
 
     async def _step_if_allowed(self) -> ChannelState | None:
-        """Make a step; return the state, None while another one drives or the network is away."""
-        if not self.lease.held:
+        """Make a step, or look on while another one drives; return the state, None while the network is away."""
+        if not self.lease.held and not self.lease.is_taken:
             return None
         try:
-            found = await self.step()
+            found = await (self.step() if self.lease.held else self._look_on())
         except LinkError as error:
             self._fail(error)
             return None
@@ -149,6 +151,12 @@ class Driver:
         if error.message not in self._reported_troubles:
             self._reported_troubles.add(error.message)
             self._on_trouble(error)
+
+    async def _look_on(self) -> ChannelState | None:
+        state, _ = await self._channels.read(self.channel)
+        if state is not None:
+            self._report(state, state.why)
+        return state
 
     async def step(self) -> ChannelState | None:
         """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
