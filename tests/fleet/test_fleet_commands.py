@@ -6,8 +6,9 @@ import re
 
 import pytest
 import trio
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 from ports import free_port
+from processes_of_cli import spawned
 from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import SignedCard
@@ -94,6 +95,17 @@ def test_without_a_release_there_is_nothing_to_see(fleet):
         done = fleet(*words)
         assert (done.code, done.out) == (1, "")
         assert "error[R1003]: the channel web has no release" in done.err
+
+
+def test_driving_a_channel_without_a_release_ends_only_when_it_is_asked_to_end(fleet, place):
+    done = fleet("drive", "web", "--until-ended")
+    assert (done.code, done.out) == (1, "")
+    assert "error[R1003]: the channel web has no release" in done.err
+
+    with spawned("fleet", "drive", "--home", place / "home", "db") as driver:
+        assert driver.stderr.readline() == b"db has no release yet\n"
+        driver.terminate()
+        assert driver.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")

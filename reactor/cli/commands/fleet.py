@@ -98,10 +98,11 @@ def init(
 def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     """Move the waves of each CHANNEL as its gate allows. Any operator's machine can drive, and any can stop.
 
-    One drives a channel at a time, by a lease of 15 seconds; the others wait.
+    One drives a channel at a time, by a lease of 15 seconds; the others look on.
 
-    Exit codes: 0 stopped, the release is done, or a rollback that had begun before has ended; 1 halted, paused or taken
-    back, or no server answers; 2 bad usage.
+    Exit codes: 0 the release is done, a rollback that had begun before has ended, or it was stopped without
+    --until-ended; 1 halted, paused or taken back, or no server answers; 2 bad usage; 128 + the signal that stopped it
+    with --until-ended.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ from reactor.fleet.bucket_names import CHANNELS
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock
-from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError, begin
+from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError, begin, no_release
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.state import ChannelState
 
@@ -52,9 +52,7 @@ class Channels:
 
         def decide(before: ChannelState | None, author: Author) -> ChannelState:
             if before is None:
-                raise RolloutError(
-                    f"the channel {channel} has no release", "begin one: reactor fleet release"
-                )
+                raise no_release(channel)
             return act(before, author)
 
         return await self._decided(channel, decide, by, why)
