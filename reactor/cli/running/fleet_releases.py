@@ -111,7 +111,13 @@ def begin(home: str, directory: str | None, channel: str, form: Format, **wishes
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
         options = ReleaseOptions(
-            channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"]
+            channel,
+            author(),
+            wishes["waves"],
+            _gate(wishes),
+            wishes["note"],
+            wishes["targets"],
+            serial=wishes["serial"],
         )
         bundle = packed(directory, wishes["limits"]) if directory else None
     except ReactorError as error:
