@@ -164,6 +164,19 @@ async def test_a_host_that_was_killed_while_it_joined_joins_with_the_keys_it_has
     assert not (directory / "fleet.creds.key").exists()
 
 
+async def test_a_host_that_joins_again_keeps_its_own_settings(fleet):
+    """Without its windows it would take releases at any time, and without require from one person."""
+    own = "windows: Mon-Thu 09:00-16:00\nfacts: {os: Facts.os}\nsummary_interval: 30\nrequire: 2\n"
+    async with fleet.admitting():
+        await fleet.join(await fleet.invite(), "settled")
+        config = Path(fleet.config("settled"))
+        config.write_text(config.read_text() + own)
+        before = read_config(str(config))
+        await fleet.join(await fleet.invite(), "settled")
+    assert read_config(str(config)) == before
+    assert (before.identity.require, before.pace.summary, len(before.identity.windows)) == (2, 30, 1)
+
+
 async def test_nobody_takes_the_name_of_another(fleet):
     token = await fleet.invite()
     async with fleet.admitting():
