@@ -142,6 +142,19 @@ def test_it_is_packed_when_it_is_valid_with_each_set_of_facts(fleet, reactor, tm
     assert f"the manifest is not valid with the facts in {tmp_path}/fleet-tests/db.yaml" in done.err
 
 
+def test_the_facts_that_only_a_host_of_the_fleet_has_are_there_when_it_is_packed(reactor, tmp_path):
+    text = (
+        "resources:\n  - exec: { name: '{{ Facts.fleet.id }} {{ Facts.fleet.serial }}', command: 'true' }\n"
+    )
+    (tmp_path / "manifest.yaml").write_text(text)
+    assert reactor("fleet", "pack", tmp_path).code == 0
+    (tmp_path / "fleet-tests").mkdir()
+    (tmp_path / "fleet-tests/web.yaml").write_text("role: web\n")
+    assert reactor("fleet", "pack", tmp_path).code == 0
+    (tmp_path / "fleet-tests/old.yaml").write_text("fleet: {id: web1}\n")
+    assert "Facts.fleet has no key 'serial'" in reactor("fleet", "pack", tmp_path).err
+
+
 def test_a_bundle_may_be_larger_only_when_asked(reactor, tmp_path):
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
     (tmp_path / "large").write_bytes(os.urandom(3000))

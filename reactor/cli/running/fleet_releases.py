@@ -15,6 +15,7 @@ from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice, reporting_manifest_errors
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet import drive_channels
+from reactor.cli.running.fleet_manifest import facts_of_any_host
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
@@ -41,17 +42,20 @@ from reactor.resource.diagnostic import ManifestError
 from reactor.trust.inputs import open_input
 
 
-def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
+def packed(directory: str, limits: BundleLimits = LIMITS, channel: str | None = None) -> Bundle:
     """The directory as a bundle, if its manifest is valid."""
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        _require_valid(directory)
+        _require_valid(directory, facts_of_any_host(channel))
     return pack(directory, limits, opener=open_input)
 
 
-def _require_valid(directory: str) -> None:
-    """Load the manifest with each set of facts in ``fleet-tests``; without any, with those of this host. Raises ManifestError."""
-    from reactor.cli.options.inputs import Given, host_facts
-    from reactor.documents import read_values
+def _require_valid(directory: str, fleet: dict[str, Any]) -> None:
+    """Load the manifest with each set of facts in ``fleet-tests``; without any, with those of this host. Raises ManifestError.
+
+    ``fleet``: the facts that only a host of the fleet has, where a set does not say them.
+    """
+    from reactor.documents import parse_values, read_values
+    from reactor.facts.facts import Facts
     from reactor.fleet.host.shared_values import SharedValues
     from reactor.loading import load
     from reactor.manifest.inputs import Inputs
@@ -59,9 +63,10 @@ def _require_valid(directory: str) -> None:
     manifests, network = (os.path.join(directory, MANIFEST),), SharedValues(None)
     files = sorted(glob.glob(os.path.join(glob.escape(directory), "fleet-tests", "*.yaml")))
     if not files:
-        load(manifests, Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=network))
+        own = Facts({"fleet": fleet}, parse=parse_values)
+        load(manifests, Inputs(own, os.environ, {}, (), network=network))
     for file in files:
-        facts = read_values(file)
+        facts = {"fleet": fleet, **read_values(file)}
         try:
             load(manifests, Inputs(facts, os.environ, {}, (), network=network))
         except ManifestError:
@@ -119,7 +124,7 @@ def begin(home: str, directory: str | None, channel: str, form: Format, **wishes
             wishes["targets"],
             serial=wishes["serial"],
         )
-        bundle = packed(directory, wishes["limits"]) if directory else None
+        bundle = packed(directory, wishes["limits"], channel) if directory else None
     except ReactorError as error:
         fail_for(error)
     again, signed = wishes["again"], wishes["signed"]

@@ -221,8 +221,8 @@ def _write(  # noqa: PLR0917 - what `join` has
     for name, content in files.items():
         replace_file(os.path.join(directory, name), content, PUBLIC)
     keys.save(jwt)
-    content = _config(token, card.verified(token.card_key), _settings_in(config))
-    replace_file(config, content.encode(), PUBLIC)
+    text = _config(token, card.verified(token.card_key), _settings_in(config))
+    replace_file(config, text.encode(), PUBLIC)
     names = (*files, CREDENTIALS, AGE_KEY)
     return (*(os.path.join(directory, each) for each in names), config)
 
