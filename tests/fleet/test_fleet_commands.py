@@ -13,7 +13,7 @@ from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.operator.session import operator_session
+from reactor.fleet.operator.session import operator_options, operator_session, save_servers
 
 MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
 
@@ -71,6 +71,33 @@ def test_init_says_what_to_do_while_the_servers_do_not_know_the_accounts(fleet, 
     ]
     assert "error[R0901]: can't reach the NATS server" in done.err
     assert f"hint: include {place}/home/accounts.conf in the configuration of each nats-server" in done.err
+
+
+def test_init_refuses_what_is_no_url_before_it_writes_anything(reactor, tmp_path):
+    done = reactor("fleet", "init", "--home", tmp_path / "new", "http://127.0.0.1:4222")
+    assert (done.code, done.out) == (2, "")
+    assert "error[R0905]: the URL of a NATS server has no host, or an unknown scheme: 'http'" in done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_init_says_to_include_the_accounts_when_the_server_has_none(reactor, tmp_path):
+    with NatsServer(tmp_path / "plain") as plain:
+        for words in (
+            ("init", "--home", tmp_path / "new", plain.url),
+            ("status", "--home", tmp_path / "new"),
+        ):
+            done = reactor("fleet", *words)
+            assert (done.code, "takes no keys" in done.err) == (1, True)
+            assert (
+                f"hint: include {tmp_path}/new/accounts.conf in the configuration of this server" in done.err
+            )
+
+
+def test_init_keeps_the_authority_that_it_was_given(tmp_path):
+    assert save_servers(str(tmp_path), ["tls://one"], "/etc/ca.pem")
+    assert save_servers(str(tmp_path), ["tls://two"], None)
+    assert not save_servers(str(tmp_path), ["tls://two"], None)
+    assert operator_options(str(tmp_path)).ca == "/etc/ca.pem"
 
 
 def test_init_makes_the_streams_and_again_changes_nothing(fleet, server, url):

@@ -59,7 +59,10 @@ def fleet() -> None:
 @fleet.command(short_help="Make the accounts and streams of a fleet, or renew them.")
 @click.argument("servers", nargs=-1, required=True, metavar="URL...")
 @click.option(
-    "--ca", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Trust this authority for TLS."
+    "--ca",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Trust this authority for TLS.  [default: that of before; at first those of the system]",
 )
 @click.option(
     "--replicas",

@@ -15,8 +15,9 @@ from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import author, print_change, within, within_until_signal
 from reactor.errors import ReactorError
-from reactor.fleet.link.errors import IdentityError, LinkError, UnreachableError
+from reactor.fleet.link.errors import ContextError, IdentityError, LinkError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.drive import Driver
@@ -43,9 +44,10 @@ def initialize(
 ) -> int:
     """Make the accounts and the streams. Returns the exit code."""
     try:
+        Pool(servers)
         files = make_operator_directory(home)
         is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
-    except KeyringError as error:
+    except (KeyringError, ContextError) as error:
         fail_for(error)
     for name in (*files.changed, *(["servers.json"] if is_new else [])):
         click.echo(f"wrote {files.path(name)}")
