@@ -145,6 +145,22 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
         fleet.fleet_server.server.start()
 
 
+async def test_a_host_that_is_started_again_says_that_it_has_converged(fleet, tmp_path):
+    host, channel = fleet.host("web12", ["again"]), "again"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            release = await fleet.put(js, channel, file(tmp_path / "motd", "x"))
+            await host.phase(js, "converged", channel=channel, release=release.digest)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        ended = (await host.summary(js, lambda told: True)).time
+        with host.following():
+            await host.summary(
+                js, lambda told: told.time > ended and told.channels[channel].phase == "converged"
+            )
+        assert "reloaded: added" not in host.said().partition("(stopped")[2]
+
+
 async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_path):
     host = fleet.host("web3", ["base", "site"])
     shared, own = tmp_path / "shared", tmp_path / "own"

@@ -34,7 +34,7 @@ class RunStatus:
         self.is_target: Callable[[str], bool] = evaluate
         self._being_loaded = being_loaded
         self._left_out = left_out
-        self._loaded: dict[str, str] = dict(being_loaded())
+        self._loaded: dict[str, str] = {}
         """Channel -> the release that the engine runs."""
         self._rejected: dict[str, str] = {}
         """Release -> why the engine could not load it."""
@@ -50,8 +50,9 @@ class RunStatus:
         self._facts: Mapping[str, Any] = {}
 
     def attach(self, engine: Engine) -> None:
-        """Read the status of this engine."""
+        """Read the status of this engine, which has loaded the releases in force."""
         self._engine = engine
+        self._loaded = self._loaded or dict(self._being_loaded())
         self._index()
         self.changed.set()
 
