@@ -428,3 +428,34 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
         assert await slots.get("motd.0.web3") is None
+
+
+async def test_a_host_says_what_it_waits_for_and_what_it_would_change(fleet, tmp_path, reactor):
+    host, channel = fleet.host("web11", ["stuck"]), "stuck"
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    theirs.write_text("theirs")
+    resources = file(mine, "mine") + file(theirs, "ours").replace(
+        "ensure: present", "meta: {mode: warn}, ensure: present"
+    )
+    async with fleet.operator() as js:
+        with host.following():
+            release = await fleet.put(js, channel, resources)
+            assert (await host.phase(js, "converged", channel=channel, release=release.digest)).why == ""
+            found = await host.summary(js, lambda told: told.engine.would_change)
+            assert (found.engine.ok, found.engine.would_change, theirs.read_text()) == (1, 1, "theirs")
+
+            pause = ("pause", f"file#{mine}", "--state-dir", host.state)
+            assert await trio.to_thread.run_sync(
+                lambda: reactor(*pause, "--for", "1h", "--reason", "an experiment").code == 0
+            )
+            mine.write_text("changed")
+            report = await host.phase(js, "moving", channel=channel)
+            assert re.fullmatch(rf"file#{mine} is paused until \S+Z: an experiment", report.why)
+        with host.following():
+            report = await host.phase(js, "moving", channel=channel)
+            assert report.why.endswith("Z: an experiment"), "it survives a restart"
+            assert await trio.to_thread.run_sync(
+                lambda: reactor("resume", "--state-dir", host.state).code == 0
+            )
+            report = await host.phase(js, "converged", channel=channel)
+            assert (report.why, mine.read_text()) == ("", "mine")

@@ -6,8 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reactor.engine.engine import Engine
-from reactor.engine.events import Checked, Event, Reloaded, ReloadRejected, Result
+from reactor.engine.events import (
+    Checked,
+    Event,
+    Paused,
+    Reloaded,
+    ReloadRejected,
+    Result,
+    Resumed,
+    SlotWaited,
+)
 from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.documents import to_time_text
 from reactor.fleet.host.root_manifest import current_path
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.summary import EngineReport
@@ -46,6 +56,9 @@ class RunStatus:
         self._failed_once: set[str] = set()
         """What failed once, and is retried soon."""
         self._errors: dict[str, str] = {}
+        self._paused: dict[str, Paused] = {}
+        self._slots: dict[str, SlotWaited] = {}
+        """What waits for a slot since its last check."""
         self._health: dict[str, dict[str, HealthStatus]] = {}
         self._facts: Mapping[str, Any] = {}
 
@@ -69,14 +82,25 @@ class RunStatus:
             self._failed_now.difference_update(event.gone)
             self._failed_once.difference_update(event.gone)
             for ref in event.gone:
-                self._errors.pop(ref, None)
-                self._health.pop(ref, None)
+                for known in (self._errors, self._health, self._paused, self._slots):
+                    known.pop(ref, None)
             self._members = {}
         elif type(event) is ReloadRejected:
             self._rejected = dict.fromkeys(self._being_loaded().values(), event.problems[0])
+        else:
+            self._take_wait(event)
         self.changed.set()
 
+    def _take_wait(self, event: Event) -> None:
+        if type(event) is Paused:
+            self._paused[event.ref] = event
+        elif type(event) is Resumed:
+            self._paused.pop(event.ref, None)
+        elif type(event) is SlotWaited:
+            self._slots[event.ref] = event
+
     def _take_check(self, event: Checked) -> None:
+        self._slots.pop(event.ref, None)
         if event.health:
             self._health[event.ref] = {each.name: each.status for each in event.health}
         if event.result is Result.FAILED:
@@ -105,7 +129,7 @@ class RunStatus:
         """
         channel = self._channel_of(release)
         if channel is None:
-            return HostPhase.FAILED if self.why_of(release) else HostPhase.MOVING
+            return HostPhase.FAILED if self._refusal_of(release) else HostPhase.MOVING
         engine = self._engine
         if engine is None:
             return HostPhase.MOVING
@@ -124,7 +148,30 @@ class RunStatus:
         return HostPhase.FAILED if bad else HostPhase.CONVERGED
 
     def why_of(self, release: str) -> str:
-        """The reason why the engine does not run a release in force; empty if it runs, or will run."""
+        """The reason why the engine does not run a release in force, or what the release waits for; empty if it goes on."""
+        return self._refusal_of(release) or self._wait_of(release)
+
+    def _wait_of(self, release: str) -> str:
+        """What a release waits for that may take long: people, a slot, or a value from the network."""
+        channel, engine = self._channel_of(release), self._engine
+        if channel is None or engine is None:
+            return ""
+        table, members = engine.vertex_table, self._of_channel(channel)
+        waits = [
+            *(
+                (ref, f"is paused until {to_time_text(each.until)}: {each.reason}")
+                for ref, each in self._paused.items()
+            ),
+            *((ref, f"waits for slot {each.slot}: {each.reason}") for ref, each in self._slots.items()),
+        ]
+        for ref, words in waits:
+            vertex = table.find(ref)
+            if vertex is not None and vertex in members and engine.scheduler.in_motion(vertex):
+                return f"{ref} {words}"
+        found = min(engine.results.waits.keys() & members, default=None)
+        return "" if found is None else f"{table.refs[found]} waits for {engine.results.waits[found]}"
+
+    def _refusal_of(self, release: str) -> str:
         if release in self._rejected:
             return self._rejected[release]
         channels = {digest: channel for channel, digest in self._being_loaded().items()}
@@ -157,6 +204,7 @@ class RunStatus:
             changed,
             tuple(self._worst(engine)),
             self._checks(),
+            counts[Result.WOULD_CHANGE],
         )
 
     def _worst(self, engine: Engine) -> Iterator[tuple[str, str]]:

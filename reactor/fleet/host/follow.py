@@ -56,6 +56,8 @@ class ChannelFollower:
         self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._rate = LookRate(host.pace.burst)
+        self._judged = ""
+        """What the last judgement said about the release in force."""
 
     def hint(self, revision: int) -> None:
         """A hint: the channel has at least this revision now."""
@@ -151,7 +153,8 @@ class ChannelFollower:
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._report_run(about, judgement.why)
+                self._judged = judgement.why
+                self._report_run(about)
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
@@ -197,19 +200,19 @@ class ChannelFollower:
             return
         if report.phase in (HostPhase.REJECTED, HostPhase.EXCLUDED):
             return
-        self._report_run(report.about, report.why)
+        self._report_run(report.about)
 
     def report_now(self) -> ChannelReport:
         """The report with its time, on the present clock of the host, which may have been set since."""
         return replace(self.report, since=self._host.clock() - (uptime() - self._since))
 
-    def _report_run(self, about: str, why: str) -> None:
+    def _report_run(self, about: str) -> None:
         """Report what the run has made of ``about``, which is in force."""
         engine = self._host.engine
         phase = engine.phase_of(about)
         if phase is HostPhase.CONVERGED and self._is_stale(about):
             phase = HostPhase.STALE
-        self._update_report(phase, about, why=engine.why_of(about) or why)
+        self._update_report(phase, about, why=engine.why_of(about) or self._judged)
 
     def _is_stale(self, digest: str) -> bool:
         if (known := self._remembered(digest)) is not None:

@@ -84,7 +84,8 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
         return ["  it has never reported"]
     engine = summary.engine
     counts = f"{engine.resources} resources, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
-    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed"]
+    would = f", {engine.would_change} would change" if engine.would_change else ""
+    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed{would}"]
     lines += [f"    {ref}: {why}" for ref, why in engine.worst]
     lines += [
         f"    health check {name}: {status}"
