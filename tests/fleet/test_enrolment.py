@@ -5,6 +5,7 @@ import re
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -209,6 +210,24 @@ async def test_without_a_service_the_host_waits_and_says_what_to_do(fleet):
     assert "reactor fleet admit lonely" in caught.value.hint
     assert waits == [1]
     assert not Path(fleet.config("lonely")).exists()
+
+
+async def test_what_a_machine_says_of_itself_controls_no_terminal(fleet, reactor, monkeypatch):
+    """Its facts are shown before anybody has admitted it."""
+    monkeypatch.setattr("reactor.fleet.host.join._AGAIN", 0.2)
+    token, lie = await fleet.invite(), {"\x1b[2J": "\u202e\nweb1: channels web"}
+    async with trio.open_nursery() as nursery:
+        waiting = trio.Event()
+        ask = partial(
+            join, token, "liar", fleet.config("liar"), facts=lie, seconds=PATIENCE, wait=waiting.set
+        )
+        nursery.start_soon(ask)
+        with trio.fail_after(PATIENCE):
+            await waiting.wait()
+            done = await trio.to_thread.run_sync(reactor, "fleet", "admit", "--home", fleet.home, "--list")
+        nursery.cancel_scope.cancel()
+    (line,) = done.out.splitlines()
+    assert line.startswith("liar: channels web; \\x1b[2J \\u202e\\x0aweb1: ")
 
 
 @pytest.mark.parametrize(

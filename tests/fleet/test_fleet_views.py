@@ -11,7 +11,7 @@ from fleet_server import FleetServer
 from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_events, state, summary
 from nats_servers import PATIENCE
 
-from reactor.fleet.bucket_names import COUNTS, STATE
+from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
 from reactor.fleet.host_spec import SignedPin
@@ -21,6 +21,8 @@ from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.shared_value import SharedValue
+from reactor.fleet.slot_holder import Holder
 
 
 async def filled(server):
@@ -290,3 +292,38 @@ async def test_what_is_shown_live_is_what_is_read_at_once(home):
             while (await live.view()).hosts["web5"].summary is not None:
                 await live.changed.wait(PATIENCE)
         nursery.cancel_scope.cancel()
+
+
+def test_nothing_that_a_host_sends_controls_a_terminal_or_looks_like_another_line(fleet, home):
+    evil = "\x1b[2J\u202e\nweb1: converged"
+
+    async def lie():
+        async with home[1].connected() as js:
+            await put_host(js, "evil1", summary("evil1", HostPhase.FAILED, why=evil, worst=((evil, evil),)))
+            holder = Holder("evil1", evil, "t").to_bytes()
+            await js.publish(f"$KV.{SLOTS}.a\u202eb.\u202e.evil1", holder)
+            await js.publish(
+                f"$KV.{SHARED}.evil1.a\u202eb", SharedValue("evil1", "a", evil, (evil,)).to_bytes()
+            )
+            await send_events(js, "evil1", [checked(1, 5, evil, evil)], "5eed5")
+
+    async def forget():
+        async with home[1].connected() as js:
+            await js.key_value(HOSTS).delete("evil1")
+
+    trio.run(lie)
+    for words in (
+        ("status",),
+        ("hosts",),
+        ("hosts", "--format", "csv"),
+        ("failures",),
+        ("rollout", "web"),
+        ("why", "evil1"),
+        ("events",),
+        ("slots",),
+        ("shared",),
+    ):
+        lines = fleet(*words).out.replace("\r\n", "\n").split("\n")
+        assert all(line.isprintable() for line in lines), words
+        assert "web1: converged" not in lines, words
+    trio.run(forget)

@@ -35,6 +35,7 @@ from reactor.fleet.operator.server_config import (
 from reactor.fleet.operator.session import operator_options
 from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.wire.parser import Message
+from reactor.resource.escaping import escaped
 
 _LISTEN = 3.0
 """Seconds within which every waiting host repeats its request."""
@@ -153,7 +154,7 @@ def list_waiting(home: str) -> None:
 
     found = within(home, listen, ADMITTING_CREDENTIALS)
     for host in sorted(found):
-        click.echo(f"{host}: {found[host]}")
+        click.echo(f"{host}: {escaped(found[host])}")
     if not found:
         click.echo("no host waits to be admitted")
 

@@ -188,8 +188,9 @@ def _as_csv(_fleet: FleetView, chosen: _Chosen) -> None:
 
 
 def _cell(text: str) -> str:
-    """Text from a host as a CSV cell, escaped so that no spreadsheet takes it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text from a host as a CSV cell, escaped so that no terminal obeys it and no spreadsheet takes it for a formula."""
+    text = escaped(text)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
 
 
 def _as_ansible(_fleet: FleetView, chosen: _Chosen) -> None:
