@@ -35,6 +35,7 @@ from reactor.fleet.operator.invitations import TokenOptions, invite, withdraw
 from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, KeyringError
 from reactor.fleet.operator.server_config import ADMITTING_CREDENTIALS, load_operator_directory
 from reactor.fleet.operator.session import save_servers
+from reactor.fleet.operator.shared_state import shared_values
 from reactor.fleet.wire.nkeys import Key
 from reactor.fleet.wire.tokens import claims_of, expiry_of
 from reactor.trust.rule import DistrustedError
@@ -590,6 +591,8 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
             host = JetStream(connection)
             await host.key_value("reactor_state").put("out1", b"the last summary")
             await host.key_value("reactor_shared").put("out1.pg", b"value")
+            await host.publish("$KV.reactor_shared.out1.\u202e", b"of a name that is none")
+            await host.publish("$KV.reactor_slots.app.0.out1", b"without an end")
             with connection.watched(lambda status: None if status.up else gone.set()):
                 gone = trio.Event()
                 assert await expel(operator, load_operator_directory(fleet.home), "out1", rejoins=False)
@@ -597,7 +600,9 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
                     await gone.wait()
         assert (await operator.key_value("reactor_state").get("out1")).value == b"the last summary"
         assert await operator.key_value("reactor_secrets").keys("out1.*") == []
-        assert await operator.key_value("reactor_shared").keys("out1.*") == []
+        assert await operator.key_value("reactor_shared").keys("out1.*") == ["out1.\u202e"]
+        assert await operator.key_value("reactor_slots").keys() == []
+        assert await shared_values(operator, None) == []
         assert await operator.key_value("reactor_secrets").keys("web1.*") == ["web1.db"]
     with pytest.raises(IdentityError):
         async with connected(config.options):

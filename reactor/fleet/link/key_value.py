@@ -41,6 +41,11 @@ class Entry(NamedTuple):
         return self.operation != "put"
 
 
+def is_key(text: str) -> bool:
+    """Whether ``text`` may be a key. A server takes more, so who reads what others wrote may find keys that are none."""
+    return _KEY.fullmatch(text) is not None
+
+
 class KeyValue:
     """A bucket.
 
@@ -219,7 +224,7 @@ class KeyValue:
         return Entry(key, stored.data if operation == "put" else b"", stored.sequence, operation, stored.time)
 
     def _subject(self, key: str) -> str:
-        if not _KEY.fullmatch(key):
+        if not is_key(key):
             raise ValueError(f"not a key: {key!r}")
         return self.prefix + key
 
