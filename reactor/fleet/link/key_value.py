@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
-from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing
+from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.reading import Start
 from reactor.fleet.link.stored import Stored, last_message, last_messages
@@ -239,5 +239,5 @@ class KeyValue:
         where = self.js.connection.status.server
         return MissingError(
             f"there is no key-value bucket {self.bucket} at the NATS server {where}",
-            f"make it with `nats kv add {self.bucket}`, or correct the name",
+            hint_to_make("kv", self.bucket),
         )
