@@ -269,6 +269,28 @@ def manifests(state, *channels):
     return made
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "said"),
+    [
+        ("web13.yaml", 0o666, "web13.yaml can be written by every user"),
+        ("signers", 0o602, "signers can be written by every user"),
+        ("web13.creds", 0o606, "web13.creds can be written by every user"),
+        ("web13.creds", 0o604, "every user can use the credentials"),
+        ("web13.creds", None, "can't read the credentials file"),
+    ],
+)
+def test_files_of_a_host_that_others_could_use_are_refused(fleet, reactor, name, mode, said):
+    host = fleet.host("web13")
+    file = host.config.with_name(name)
+    content, before = file.read_bytes(), file.stat().st_mode
+    file.chmod(mode) if mode else file.unlink()
+    done = reactor("fleet", "follow", "--check", "--config", host.config)
+    file.write_bytes(content)
+    file.chmod(before)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
 def test_what_is_not_valid_here_is_refused_with_its_place_in_the_bundle(tmp_path):
     made = manifests(tmp_path / "state")
     release = Release("web", 7, digest_of(b"x"), 1, None, 1_700_000_000.0)
