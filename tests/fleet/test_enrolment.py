@@ -634,8 +634,9 @@ async def test_a_machine_that_was_installed_anew_joins_with_new_keys(fleet):
         await expel(operator, load_operator_directory(fleet.home), "anew", rejoins=True)
     async with fleet.admitting():
         token = await fleet.invite(channels=("db",))
-        with pytest.raises(NotAdmittedError, match="was revoked"):
+        with pytest.raises(NotAdmittedError, match="was revoked") as caught:
             await fleet.join(token, "anew")
+        assert caught.value.hint.startswith("remove fleet.creds beside fleet.yaml on the host")
         done = await fleet.join(token, "anew", "reinstalled")
         assert done.card.channels == ("db",)
         with pytest.raises(NotAdmittedError, match="with other keys"):

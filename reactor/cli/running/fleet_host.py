@@ -43,7 +43,7 @@ from reactor.fleet.host.secrets import FOLDER, SecretFollower
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
-from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.errors import IdentityError, LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
@@ -241,4 +241,5 @@ def _converge(
 
 
 def _show_problem(error: LinkError) -> None:
-    notice(error.message, error.hint)
+    rejoin = "if this host was expelled or away for long, let it join again: reactor fleet join"
+    notice(error.message, rejoin if isinstance(error, IdentityError) else error.hint)
