@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 
 import pytest
 import trio
@@ -306,3 +307,17 @@ def test_a_false_card_is_named_and_does_not_save_the_key_before_it(fleet, place)
     done = fleet("expel", "web9")
     assert (done.code, done.out) == (0, "expelled web9: its keys are revoked on one\n")
     assert f"web9  {key}  revoked\n" in fleet("keys", "web9").out
+
+
+def test_a_driver_that_is_stopped_leaves_its_channel_to_others(fleet, place, site, key):
+    words = ("--key", key, "--waves", "10%,100%", "--approve", "100%", "--soak", "0")
+    assert fleet("release", site, "left", *words).code == 0
+    with spawned("fleet", "drive", "--home", place / "home", "left", "--until-ended") as driver:
+        for line in driver.stdout:
+            if b"needs approval" in line:
+                break
+        assert "; driver " in fleet("status").out
+        driver.terminate()
+        assert driver.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert "left: release 1 rolling 10 %; no hosts; NO DRIVER: it stands still" in fleet("status").out
+    assert fleet("halt", "left").code == 0

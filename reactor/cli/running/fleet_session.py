@@ -56,16 +56,14 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OP
 def within_until_signal(
     home: str, work: Callable[[JetStream], Awaitable[object]], user: str = OPERATOR_CREDENTIALS
 ) -> int:
-    """Do ``work`` as `within`, until SIGTERM or SIGINT. Return the number of the signal; 0 if the work ended first."""
+    """Do ``work`` as `within`, until SIGTERM or SIGINT. Return the number of the signal; 0 if the work ended first.
 
-    async def in_session() -> None:
-        async with operator_session(home, user=user) as js:
-            await work(js)
-
-    return run_or_fail(partial(_until_signal, in_session))
+    The connection outlives the work, which may have a lease to give back.
+    """
+    return within(home, lambda js: _until_signal(partial(work, js)), user)
 
 
-async def _until_signal(work: Callable[[], Awaitable[None]]) -> int:
+async def _until_signal(work: Callable[[], Awaitable[object]]) -> int:
     received = 0
     async with trio.open_nursery() as nursery:
 
