@@ -21,7 +21,10 @@ _MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class ChannelReport:
-    """A host in one channel: see `reactor.fleet.rollout.hosts.HostView`. ``since`` on the clock of the host."""
+    """A host in one channel: see `reactor.fleet.rollout.hosts.HostView`. ``since`` on the clock of the host.
+
+    ``serial``: of the release in force, 0 if there is none; ``rank``: in the release of the channel.
+    """
 
     in_force: str | None = None
     about: str | None = None

@@ -104,6 +104,22 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         await all_have(fleet, 1)
 
 
+async def test_a_host_reports_the_number_of_the_release_that_it_has(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        assert (await driven(js)).phase is Phase.DONE
+        await fleet.begin(js, 2, 1, waves=(1, 10_000), gate=Gate(soak=0, approve=(10_000,)))
+
+        def have_read_it(serial=2):
+            return all(
+                report(fleet, name).rank == rank_of("web", serial, name, is_canary=name == "h0")
+                for name in NAMES
+            )
+
+        await until(lambda: have_read_it() and fleet.taken("h0") == [1, 2])
+        assert {name: report(fleet, name).serial for name in NAMES} == dict.fromkeys(NAMES, 1) | {"h0": 2}
+
+
 async def test_two_drivers_never_both_succeed_and_the_second_goes_on_when_the_first_dies(fleet):
     async with fleet.running() as js, fleet.fleet_server.connected() as other:
         await fleet.begin(js, 1, waves=(1, 10_000), gate=Gate(soak=0.1, approve=(10_000,)))

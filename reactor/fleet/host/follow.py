@@ -44,12 +44,13 @@ class ChannelFollower:
         self.channel = channel
         self.trigger = DebouncedEvent(at_once=True)
         self.spec = HostSpec(host.identity.id)
-        self.report = ChannelReport(in_force=host.stores[channel].in_force)
+        store = host.stores[channel]
+        self.report = ChannelReport(in_force=store.in_force, serial=store.serial)
         self._since = uptime()
         self._js = js
         self._channels = js.key_value(CHANNELS)
         self._host = host
-        self._store = host.stores[channel]
+        self._store = store
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
@@ -113,7 +114,7 @@ class ChannelFollower:
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
-        self.report = replace(self.report, serial=state.serial, rank=rank)
+        self.report = replace(self.report, rank=rank)
         desired = desired_release(
             state,
             rank=rank,
@@ -226,7 +227,12 @@ class ChannelFollower:
     def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
         new = replace(
-            old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
+            old,
+            phase=phase or old.phase,
+            about=about or old.about,
+            in_force=self._store.in_force,
+            serial=self._store.serial,
+            why=why,
         )
         if (new.phase, new.about) != (old.phase, old.about):
             self._since = uptime()
