@@ -172,7 +172,7 @@ def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):
 def test_why_says_why_a_host_has_its_release(fleet):
     lines = fleet("why", "web1").out.splitlines()
     assert lines[0] == "web1: channels web; groups canary, eu"
-    assert "    should have release 42, sha256-bbbbbbbbbbbb: rank 0 is in the wave 5000" in lines
+    assert "    should have release 42, sha256-bbbbbbbbbbbb: rank 0 is in the wave of 50 %" in lines
     assert any(line.startswith("    has release 42, sha256-bbbbbbbbbbbb; converged since ") for line in lines)
     pinned = fleet("why", "web6").out
     assert "should have the release before, sha256-aaaaaaaaaaaa: ben pinned it: old data" in pinned

@@ -348,6 +348,10 @@ def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
     reverting = rolling(phase=Phase.REVERTING, wave=0)
     assert not wants(5, in_force=NEW, state=reverting, windows=closed).waits
     assert wants(5, override=HostOverride(pin=OLDER), state=reverting, windows=closed).waits
+    reverted = rolling(phase=Phase.REVERTED, wave=0)
+    assert not wants(5, in_force=NEW, state=reverted, windows=closed).waits, "it was away during the revert"
+    assert wants(5, in_force=OLDER, state=reverted, windows=closed).waits
+    assert wants(5, in_force=NEW, state=reverted).why == "release 42 was taken back"
 
 
 def test_a_time_of_a_host_with_a_wrong_clock_is_put_right():

@@ -40,7 +40,7 @@ def _channel(fleet: FleetView, host: KnownHost, channel: str) -> list[str]:
         override=override,
     )
     lines.append(
-        f"    rank {line.rank} of release {state.serial}, which is {state.phase} with the wave {state.wave}"
+        f"    rank {line.rank} of 10,000 in release {state.serial}, which is {state.phase}, with a wave of {state.wave / 100:g} %"
     )
     lines.append(f"    should have {_named(desired.release, state)}: {desired.why}")
     lines.append(f"    has {_named(report.in_force if report else None, state)}" + _since(report))

@@ -55,15 +55,20 @@ def desired_release(
     release; it does not wait with its first one, nor with going back in a revert.
     """
     override = override or HostOverride()
+    is_taken_back = state.phase in (Phase.REVERTING, Phase.REVERTED)
     if override.is_held(now) and in_force is not None:
         return DesiredRelease(in_force, override.why or "the host is held at its release", is_held=True)
     if pin := override.pinned(now):
         found = DesiredRelease(pin, override.why or "the host is pinned to this release", is_held=True)
     elif rank < state.wave:
-        found = DesiredRelease(state.release, f"rank {rank} is in the wave {state.wave}")
+        found = DesiredRelease(state.release, f"rank {rank} is in the wave of {state.wave / 100:g} %")
+    elif is_taken_back:
+        found = DesiredRelease(state.previous, f"release {state.serial} was taken back")
     else:
-        found = DesiredRelease(state.previous, f"rank {rank} is not in the wave {state.wave} yet")
-    reverts = state.phase is Phase.REVERTING and not found.is_held
+        found = DesiredRelease(
+            state.previous, f"rank {rank} is not in the wave of {state.wave / 100:g} % yet"
+        )
+    reverts = is_taken_back and in_force == state.release and not found.is_held
     if found.release in (in_force, None) or in_force is None or reverts or is_open(windows, now):
         return found
     return DesiredRelease(
