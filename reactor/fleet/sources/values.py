@@ -14,6 +14,7 @@ import trio
 from reactor.fleet.link.errors import (
     ContextError,
     DamagedError,
+    DeniedError,
     LinkError,
     MissingError,
     UnreachableError,
@@ -251,7 +252,7 @@ class NatsValues:
         await js.connection.wait_up()
         try:
             found = await value.fetch(js, self._stream)
-        except MissingError as error:
+        except (MissingError, DamagedError, DeniedError) as error:
             value.failed(error)
             return value.warning or f"{value.name}: {error}"
         except LinkError as error:
