@@ -15,7 +15,7 @@ from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import author, print_change, within, within_until_signal
 from reactor.errors import ReactorError
-from reactor.fleet.link.errors import ContextError, IdentityError, LinkError, UnreachableError
+from reactor.fleet.link.errors import ContextError, IdentityError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.channels import Channels
@@ -126,7 +126,7 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
     return 0 if all(ended) else 1
 
 
-def _wait_for_servers(channel: str, error: LinkError) -> None:
+def _wait_for_servers(channel: str, error: ReactorError) -> None:
     notice(f"{channel}: it stands still and tries again: {error.message}", error.hint)
 
 

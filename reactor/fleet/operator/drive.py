@@ -14,12 +14,12 @@ from contextlib import ExitStack
 
 import trio
 
+from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANNELS, DRIVE, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.documents import canonical
+from reactor.fleet.documents import DocumentError, canonical
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.status import ignore
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -71,7 +71,8 @@ class Lease:
 class Driver:
     """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
 
-    ``on_trouble`` gets each failure of the network or the servers, once until a step succeeds.
+    ``on_trouble`` gets each failure of the network or the servers, and each document that can't be read, once until a
+    step succeeds.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Driver:
         name: str,
         *,
         on_state: Callable[[ChannelState, str], None] = lambda _, __: None,
-        on_trouble: Callable[[LinkError], None] = ignore,
+        on_trouble: Callable[[ReactorError], None] = lambda _: None,
         interval: float = 5.0,
     ) -> None:
         self.channel = channel
@@ -141,13 +142,13 @@ class Driver:
             return None
         try:
             found = await (self.step() if self.lease.held else self._look_on())
-        except LinkError as error:
+        except (LinkError, DocumentError) as error:
             self._fail(error)
             return None
         self._reported_troubles.clear()
         return found
 
-    def _fail(self, error: LinkError) -> None:
+    def _fail(self, error: ReactorError) -> None:
         if error.message not in self._reported_troubles:
             self._reported_troubles.add(error.message)
             self._on_trouble(error)
@@ -159,7 +160,7 @@ class Driver:
         return state
 
     async def step(self) -> ChannelState | None:
-        """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
+        """Decide the next state, and write it if the lease is still valid. Raises LinkError, DocumentError."""
         state, revision = await self._channels.read(self.channel)
         if state is None:
             return None
