@@ -145,6 +145,44 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
         fleet.fleet_server.server.start()
 
 
+async def test_a_routine_check_of_what_is_well_does_not_begin_the_soak_again(fleet, tmp_path):
+    host, channel, marks = fleet.host("web14", ["checked"]), "checked", tmp_path / "marks"
+
+    def with_check(name):
+        check = f"{{name: {name}, command: sh -c 'sleep 0.2; echo >>{marks}', interval: 1s}}"
+        return file(tmp_path / name, "x").replace(
+            "ensure: present", f"ensure: present, health_checks: [{check}]"
+        )
+
+    async with fleet.operator() as js:
+        with host.following():
+            release = await fleet.put(
+                js, channel, with_check("one") + with_check("two") + with_check("three")
+            )
+            since = (await host.phase(js, "converged", channel=channel, release=release.digest)).since
+            ended = len(marks.read_text()) + 8
+            seen = []
+
+            def checked_again(summary):
+                seen.append(summary.channels[channel])
+                return len(marks.read_text()) >= ended
+
+            nudge = tmp_path / "one"
+            async with trio.open_nursery() as nursery:
+
+                async def drift():
+                    """Events while the checks run make the host look at what it reports."""
+                    while True:
+                        nudge.touch()
+                        await trio.sleep(0.05)
+
+                nursery.start_soon(drift)
+                await host.summary(js, checked_again)
+                nursery.cancel_scope.cancel()
+    assert {each.phase for each in seen} == {"converged"}
+    assert seen[-1].since == pytest.approx(since, abs=0.5)
+
+
 async def test_a_host_that_is_started_again_says_that_it_has_converged(fleet, tmp_path):
     host, channel = fleet.host("web12", ["again"]), "again"
     async with fleet.operator() as js:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from reactor.clock import uptime
 from reactor.engine.engine import Engine
 from reactor.engine.events import (
     Checked,
@@ -26,7 +27,7 @@ from reactor.resource.health import HealthStatus
 
 _MOST_FAILURES = 5
 _SOON = 30.0
-"""Seconds in which a retry must come for a first failure not to count yet."""
+"""Seconds in which a retry must come for a first failure not to count yet, and in which a check of what was well must end."""
 _WORST_FIRST = tuple(reversed(HealthStatus))
 
 
@@ -59,6 +60,8 @@ class RunStatus:
         self._paused: dict[str, Paused] = {}
         self._slots: dict[str, SlotWaited] = {}
         """What waits for a slot since its last check."""
+        self._settled: dict[str, float | None] = {}
+        """The releases that have converged, and since then nothing was changed or failed: since when checks run, if any do."""
         self._health: dict[str, dict[str, HealthStatus]] = {}
         self._facts: Mapping[str, Any] = {}
 
@@ -78,6 +81,7 @@ class RunStatus:
             if loaded != self._loaded:
                 self._failed_now.clear()
             self._loaded = loaded
+            self._settled.clear()
             self._rejected.clear()
             self._failed_now.difference_update(event.gone)
             self._failed_once.difference_update(event.gone)
@@ -101,6 +105,8 @@ class RunStatus:
 
     def _take_check(self, event: Checked) -> None:
         self._slots.pop(event.ref, None)
+        if event.result in (Result.CHANGED, Result.FAILED):
+            self._settled.clear()
         if event.health:
             self._health[event.ref] = {each.name: each.status for each in event.health}
         if event.result is Result.FAILED:
@@ -124,15 +130,14 @@ class RunStatus:
     def phase_of(self, release: str) -> HostPhase:
         """FAILED when a retry has failed too since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
 
-        While the only resources that are not well are retried soon after their first failure, or wait for a value
+        It stays CONVERGED while resources that were well are checked again, as every health check with an interval does:
+        else a gate that waits for a time since the last host converged would wait for ever. While the only resources that are not well are retried soon after their first failure, or wait for a value
         from the network, the release is MOVING.
         """
-        channel = self._channel_of(release)
-        if channel is None:
-            return HostPhase.FAILED if self._refusal_of(release) else HostPhase.MOVING
-        engine = self._engine
-        if engine is None:
-            return HostPhase.MOVING
+        channel, engine = self._channel_of(release), self._engine
+        if channel is None or engine is None:
+            is_refused = channel is None and self._refusal_of(release)
+            return HostPhase.FAILED if is_refused else HostPhase.MOVING
         members = self._of_channel(channel)
         members -= self._composites  # these are as their members
         failed = engine.scheduler.blocking.failed & members
@@ -140,12 +145,22 @@ class RunStatus:
         if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):
             return HostPhase.FAILED
         if any(engine.scheduler.in_motion(vertex) for vertex in members):
-            return HostPhase.MOVING
+            return HostPhase.CONVERGED if self._is_routine(release) and not bad else HostPhase.MOVING
         hopeful = {vertex for vertex in failed if engine.vertex_table.refs[vertex] in self._failed_once}
         hopeful |= engine.results.waits.keys() & bad
         if hopeful and failed <= hopeful:
             return HostPhase.MOVING
-        return HostPhase.FAILED if bad else HostPhase.CONVERGED
+        if bad:
+            return HostPhase.FAILED
+        self._settled[release] = None
+        return HostPhase.CONVERGED
+
+    def _is_routine(self, release: str) -> bool:
+        """Whether checks of a release that had converged have begun lately, and wait for nothing."""
+        if release not in self._settled or self._wait_of(release):
+            return False
+        began = self._settled[release] = self._settled[release] or uptime()
+        return uptime() - began < _SOON
 
     def why_of(self, release: str) -> str:
         """The reason why the engine does not run a release in force, or what the release waits for; empty if it goes on."""
