@@ -241,5 +241,5 @@ def _converge(
 
 
 def _show_problem(error: LinkError) -> None:
-    rejoin = "if this host was expelled or away for long, let it join again: reactor fleet join"
+    rejoin = "if this host was expelled or away for long, and its clock is right, let it join again: reactor fleet join"
     notice(error.message, rejoin if isinstance(error, IdentityError) else error.hint)
