@@ -340,6 +340,14 @@ def test_a_hold_goes_before_a_pin_and_a_pin_before_the_channel():
     assert wants(5, in_force=None, override=HostOverride(hold=True)).release == NEW
 
 
+def test_a_hold_and_a_pin_say_when_the_first_of_them_ends():
+    pinned = HostOverride(pin=OLDER, pin_until=2000.0)
+    assert (pinned.ends(1000.0), pinned.ends(2000.0)) == (2000.0, None)
+    assert replace(pinned, hold=True).ends(1000.0) == 2000.0
+    assert replace(pinned, hold=True, hold_until=1500.0).ends(1000.0) == 1500.0
+    assert HostOverride(hold=True).ends(1000.0) is None
+
+
 def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
     closed = parse_windows("Mon 10:00-11:00")
     assert wants(5, windows=closed).waits

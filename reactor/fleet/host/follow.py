@@ -33,6 +33,8 @@ _LONGEST_LAG = 5.0
 """The longest wait in seconds for a replica that is behind the hint."""
 _KNOWN = 2
 """Releases that are kept in memory: a state of the channel names two."""
+_SOONEST = 1.0
+"""The fewest seconds until a hold or pin that ends is looked at again."""
 _SOON = 30.0
 """Seconds between two reads while the host waits for a time or a maintenance window."""
 
@@ -57,6 +59,8 @@ class ChannelFollower:
         self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._rate = LookRate(host.pace.burst)
+        self._kept_until: float | None = None
+        """When the hold or the pin ends that keeps the host now."""
         self._judged = ""
         """What the last judgement said about the release in force."""
 
@@ -80,9 +84,17 @@ class ChannelFollower:
             else:
                 if retry >= longest:
                     self._hinted = 0  # it was forged, or what it told of is lost
-            waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
-            await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+            await self.trigger.wait(self._next_look() if done else retry)
             retry = pace.first_retry if done else min(retry * 2, longest)
+
+    def _next_look(self) -> float:
+        """Seconds until the channel is read again although no hint came: a time may have come by then."""
+        longest = self._host.pace.look
+        if self.report.phase is HostPhase.WAITING and self.report.about is not None:
+            longest = min(_SOON, longest)
+        if self._kept_until is not None:
+            longest = min(longest, max(_SOONEST, self._kept_until - self._host.clock()))
+        return longest
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
@@ -115,12 +127,14 @@ class ChannelFollower:
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
         self.report = replace(self.report, rank=rank)
+        override, now = self._override(), self._host.clock()
+        self._kept_until = override.ends(now)
         desired = desired_release(
             state,
             rank=rank,
             in_force=self._store.in_force,
-            now=self._host.clock(),
-            override=self._override(),
+            now=now,
+            override=override,
             windows=identity.windows,
         )
         if desired.release is None:

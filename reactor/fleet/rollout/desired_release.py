@@ -26,6 +26,12 @@ class HostOverride:
         """Whether the host keeps its release at ``now``."""
         return self.hold and (self.hold_until is None or now < self.hold_until)
 
+    def ends(self, now: float) -> float | None:
+        """When the first of the hold and the pin that are in force at ``now`` ends; None if none does."""
+        ends = [self.hold_until] if self.is_held(now) else []
+        ends += [self.pin_until] if self.pinned(now) else []
+        return min((each for each in ends if each is not None), default=None)
+
 
 @dataclass(frozen=True)
 class DesiredRelease:
