@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 import trio
@@ -259,6 +260,31 @@ def test_without_a_fleet_every_command_says_how_to_begin(reactor, tmp_path, word
     done = reactor("fleet", words[0], "--home", str(tmp_path), *words[1:])
     assert done.code == 1
     assert f"error[R1008]: there is no fleet in {tmp_path}\nhint: make one: reactor fleet init\n" in done.err
+
+
+@pytest.mark.parametrize("name", ["Web.1", "a b", "-web", "web>"])
+def test_a_channel_that_no_host_could_follow_is_bad_usage(fleet, site, key, name):
+    for words in (("release", site), ("pause",), ("drive", "--until-ended"), ("rollout",)):
+        more = ("--key", key) if words[0] == "release" else ()
+        done = fleet(*words, *more, "--", name)
+        assert (done.code, done.out) == (2 if words[0] == "release" else 1, ""), done.err
+        assert "error[R10" in done.err
+    assert name not in fleet("status").out
+
+
+def test_a_channel_that_no_host_follows_is_named(fleet, site, key):
+    done = fleet("release", site, "wbe", "--key", key, "--soak", "0", "--waves", "100%", "--wait")
+    assert done.code == 0, done.err
+    assert "no host follows the channel wbe\n" in done.err
+
+
+def test_a_key_that_hosts_would_refuse_signs_nothing(fleet, site, tmp_path):
+    rsa = tmp_path / "rsa"
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", rsa], check=True)
+    done = fleet("release", site, "rsa", "--key", rsa)
+    assert (done.code, done.out) == (1, "")
+    assert "error[R1005]: a key of type ssh-rsa is not allowed to sign" in done.err
+    assert "rsa: " not in fleet("status").out
 
 
 def test_a_gate_that_is_written_wrong_is_bad_usage(fleet, site):

@@ -250,6 +250,10 @@ def test_a_revert_ends_when_no_host_has_the_release():
     assert "have not reported since the revert" in step(state, [host(1, heard=5.0)]).why
     assert step(state, [host(1, HostPhase.MOVING, in_force=OLD)]).state is None
     assert step(state, [host(1, in_force=OLD, about=OLD)]).state.phase is Phase.REVERTED
+    assert step(state, [host(1, HostPhase.REJECTED, in_force=OLD)]).state.phase is Phase.REVERTED, (
+        "it refused it"
+    )
+    assert step(state, [host(1, HostPhase.REJECTED)]).state is None
 
 
 @pytest.mark.parametrize("phase", [Phase.PAUSED, Phase.HALTED, Phase.DONE, Phase.REVERTED])

@@ -21,6 +21,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.fleet.bundle.pack import Bundle, pack
+from reactor.fleet.documents import DocumentError, is_channel_name
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import (
     ReleaseOptions,
@@ -34,7 +35,7 @@ from reactor.fleet.operator.releasing import (
 from reactor.fleet.operator.stored_releases import add_signature, collect, find_release, pin_host
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
-from reactor.fleet.release.verify import PIN, RELEASE
+from reactor.fleet.release.verify import PIN, RELEASE, good_signatures
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import parse_waves
@@ -93,7 +94,13 @@ def pack_directory(directory: str, output: str | None, form: Format, limits: Bun
 
 def _signing(key: str, namespace: str) -> Callable[[bytes], bytes]:
     path = os.path.expanduser(key)
-    return lambda data: sign(data, path, namespace)
+
+    def signed(data: bytes) -> bytes:
+        signatures = sign(data, path, namespace)
+        good_signatures(data, signatures, namespace)  # a host would refuse it, as a key of RSA
+        return signatures
+
+    return signed
 
 
 def _gate(wishes: dict[str, Any]) -> Gate:
@@ -115,6 +122,9 @@ def _gate(wishes: dict[str, Any]) -> Gate:
 def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
+        if not is_channel_name(channel):
+            hint = "only a-z, 0-9 and - are allowed, and - not at an end"
+            raise DocumentError(f"{channel!r} is no name of a channel", hint)
         options = ReleaseOptions(
             channel,
             author(),
@@ -153,6 +163,8 @@ def begin(home: str, directory: str | None, channel: str, form: Format, **wishes
         {"release": release.digest, "serial": release.serial, "begun": True, "wave": state.wave},
         f"{name} begins with wave {state.wave / 100:g} %: {release.digest}",
     )
+    if not within(home, lambda js: waves_of(js, options, release.serial))[1]:
+        notice(f"no host follows the channel {channel}", "see the channels of the hosts: reactor fleet hosts")
     return drive_channels(home, (channel,), until_ended=True) if wishes["wait"] else 0
 
 
