@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reactor.clock import uptime
 from reactor.engine.engine import Engine
 from reactor.engine.events import (
     Checked,
@@ -159,8 +159,8 @@ class RunStatus:
         """Whether checks of a release that had converged have begun lately, and wait for nothing."""
         if release not in self._settled or self._wait_of(release):
             return False
-        began = self._settled[release] = self._settled[release] or uptime()
-        return uptime() - began < _SOON
+        began = self._settled[release] = self._settled[release] or time.monotonic()
+        return time.monotonic() - began < _SOON
 
     def why_of(self, release: str) -> str:
         """The reason why the engine does not run a release in force, or what the release waits for; empty if it goes on."""
