@@ -14,7 +14,7 @@ from nats_servers import PATIENCE
 from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
-from reactor.fleet.host_spec import SignedPin
+from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
 from reactor.fleet.operator.known_hosts import read_fleet
 from reactor.fleet.operator.live_fleet import LiveFleet
@@ -292,6 +292,19 @@ async def test_what_is_shown_live_is_what_is_read_at_once(home):
             while (await live.view()).hosts["web5"].summary is not None:
                 await live.changed.wait(PATIENCE)
         nursery.cancel_scope.cancel()
+
+
+def test_a_host_whose_document_can_not_be_read_is_an_error_and_not_left_out(fleet, home):
+    async def put(data):
+        async with home[1].connected() as js:
+            await js.key_value(HOSTS).put("web5", data)
+
+    trio.run(put, b'{"v":2}')
+    for words in (("status",), ("hosts",), ("status", "--watch"), ("count", "--once"), ("count",)):
+        done = fleet(*words)
+        assert (done.code, done.out) == (1, ""), words
+        assert "error[R1001]: the spec for web5 has version 2, and 1 is understood here" in done.err
+    trio.run(put, HostSpec("web5", ("web",)).to_bytes())
 
 
 def test_nothing_that_a_host_sends_controls_a_terminal_or_looks_like_another_line(fleet, home):
