@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from reactor.fleet.link.key_value import Entry
+from reactor.fleet.link.key_value import Entry, is_key
 
 LARGEST = 128 * 1024
 """Bytes of a document that are read. A value has at most 64 KiB, and its groups come on top."""
@@ -33,9 +33,9 @@ class SharedValue(NamedTuple):
 
 
 def shared_value(entry: Entry) -> SharedValue | None:
-    """Return the value of an entry; None if it was deleted, or is damaged or too large."""
+    """Return the value of an entry; None if it was deleted, or is damaged or too large, or has a name that is none."""
     host, _, name = entry.key.rpartition(".")
-    if entry.deleted or len(entry.value) > LARGEST or not host:
+    if entry.deleted or len(entry.value) > LARGEST or not host or not is_key(entry.key):
         return None
     try:
         found = json.loads(entry.value)

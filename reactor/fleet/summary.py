@@ -21,7 +21,10 @@ _MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class ChannelReport:
-    """A host in one channel: see `reactor.fleet.rollout.hosts.HostView`. ``since`` on the clock of the host."""
+    """A host in one channel: see `reactor.fleet.rollout.hosts.HostView`. ``since`` on the clock of the host.
+
+    ``serial``: of the release in force, 0 if there is none; ``rank``: in the release of the channel.
+    """
 
     in_force: str | None = None
     about: str | None = None
@@ -46,7 +49,10 @@ class ChannelReport:
 
 @dataclass(frozen=True)
 class EngineReport:
-    """The status of the run: counts of resources, the worst failures as (resource, sentence), health checks by name."""
+    """The status of the run: counts of resources, the worst failures as (resource, sentence), health checks by name.
+
+    ``would_change``: resources that differ, and that the manifest lets nobody change.
+    """
 
     resources: int = 0
     ok: int = 0
@@ -55,6 +61,7 @@ class EngineReport:
     changed: int = 0
     worst: tuple[tuple[str, str], ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
+    would_change: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,7 @@ class Summary:
             "failed": engine.failed,
             "blocked": engine.blocked,
             "changed": engine.changed,
+            "would_change": engine.would_change,
             "worst": worst,
             "checks": dict(checks),
             "health": dict(Counter(checks.values())),
@@ -130,6 +138,7 @@ def read_summary(data: bytes, host: str) -> Summary:
             **{name: document.integer(name) for name in ("resources", "ok", "failed", "blocked", "changed")},
             worst=tuple((str(each[0]), str(each[1])) for each in worst if _is_failure(each)),
             checks={str(name): str(status) for name, status in checks.items()},
+            would_change=document.integer("would_change") if "would_change" in document.fields else 0,
         ),
         reactor=document.text("reactor"),
         time=document.time("time"),

@@ -38,6 +38,11 @@ class SimReleases:
         self._arrived = Arrived()
         self._data = bytearray()
 
+    @property
+    def serial(self) -> int:
+        """The serial of the release in force; 0 before the first."""
+        return self.taken[-1] if self.taken else 0
+
     def document(self, digest: str) -> tuple[bytes, bytes] | None:
         """A kept release and its signatures."""
         return self._documents.get(digest)

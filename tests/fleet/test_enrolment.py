@@ -5,6 +5,7 @@ import re
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from reactor.fleet.operator.invitations import TokenOptions, invite, withdraw
 from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, KeyringError
 from reactor.fleet.operator.server_config import ADMITTING_CREDENTIALS, load_operator_directory
 from reactor.fleet.operator.session import save_servers
+from reactor.fleet.operator.shared_state import shared_values
 from reactor.fleet.wire.nkeys import Key
 from reactor.fleet.wire.tokens import claims_of, expiry_of
 from reactor.trust.rule import DistrustedError
@@ -164,6 +166,19 @@ async def test_a_host_that_was_killed_while_it_joined_joins_with_the_keys_it_has
     assert not (directory / "fleet.creds.key").exists()
 
 
+async def test_a_host_that_joins_again_keeps_its_own_settings(fleet):
+    """Without its windows it would take releases at any time, and without require from one person."""
+    own = "windows: Mon-Thu 09:00-16:00\nfacts: {os: Facts.os}\nsummary_interval: 30\nrequire: 2\n"
+    async with fleet.admitting():
+        await fleet.join(await fleet.invite(), "settled")
+        config = Path(fleet.config("settled"))
+        config.write_text(config.read_text() + own)
+        before = read_config(str(config))
+        await fleet.join(await fleet.invite(), "settled")
+    assert read_config(str(config)) == before
+    assert (before.identity.require, before.pace.summary, len(before.identity.windows)) == (2, 30, 1)
+
+
 async def test_nobody_takes_the_name_of_another(fleet):
     token = await fleet.invite()
     async with fleet.admitting():
@@ -196,6 +211,24 @@ async def test_without_a_service_the_host_waits_and_says_what_to_do(fleet):
     assert "reactor fleet admit lonely" in caught.value.hint
     assert waits == [1]
     assert not Path(fleet.config("lonely")).exists()
+
+
+async def test_what_a_machine_says_of_itself_controls_no_terminal(fleet, reactor, monkeypatch):
+    """Its facts are shown before anybody has admitted it."""
+    monkeypatch.setattr("reactor.fleet.host.join._AGAIN", 0.2)
+    token, lie = await fleet.invite(), {"\x1b[2J": "\u202e\nweb1: channels web"}
+    async with trio.open_nursery() as nursery:
+        waiting = trio.Event()
+        ask = partial(
+            join, token, "liar", fleet.config("liar"), facts=lie, seconds=PATIENCE, wait=waiting.set
+        )
+        nursery.start_soon(ask)
+        with trio.fail_after(PATIENCE):
+            await waiting.wait()
+            done = await trio.to_thread.run_sync(reactor, "fleet", "admit", "--home", fleet.home, "--list")
+        nursery.cancel_scope.cancel()
+    (line,) = done.out.splitlines()
+    assert line.startswith("liar: channels web; \\x1b[2J \\u202e\\x0aweb1: ")
 
 
 @pytest.mark.parametrize(
@@ -558,6 +591,8 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
             host = JetStream(connection)
             await host.key_value("reactor_state").put("out1", b"the last summary")
             await host.key_value("reactor_shared").put("out1.pg", b"value")
+            await host.publish("$KV.reactor_shared.out1.\u202e", b"of a name that is none")
+            await host.publish("$KV.reactor_slots.app.0.out1", b"without an end")
             with connection.watched(lambda status: None if status.up else gone.set()):
                 gone = trio.Event()
                 assert await expel(operator, load_operator_directory(fleet.home), "out1", rejoins=False)
@@ -565,7 +600,9 @@ async def test_an_expelled_host_is_disconnected_at_once_and_stays_out(fleet):
                     await gone.wait()
         assert (await operator.key_value("reactor_state").get("out1")).value == b"the last summary"
         assert await operator.key_value("reactor_secrets").keys("out1.*") == []
-        assert await operator.key_value("reactor_shared").keys("out1.*") == []
+        assert await operator.key_value("reactor_shared").keys("out1.*") == ["out1.\u202e"]
+        assert await operator.key_value("reactor_slots").keys() == []
+        assert await shared_values(operator, None) == []
         assert await operator.key_value("reactor_secrets").keys("web1.*") == ["web1.db"]
     with pytest.raises(IdentityError):
         async with connected(config.options):
@@ -597,8 +634,9 @@ async def test_a_machine_that_was_installed_anew_joins_with_new_keys(fleet):
         await expel(operator, load_operator_directory(fleet.home), "anew", rejoins=True)
     async with fleet.admitting():
         token = await fleet.invite(channels=("db",))
-        with pytest.raises(NotAdmittedError, match="was revoked"):
+        with pytest.raises(NotAdmittedError, match="was revoked") as caught:
             await fleet.join(token, "anew")
+        assert caught.value.hint.startswith("remove fleet.creds beside fleet.yaml on the host")
         done = await fleet.join(token, "anew", "reinstalled")
         assert done.card.channels == ("db",)
         with pytest.raises(NotAdmittedError, match="with other keys"):

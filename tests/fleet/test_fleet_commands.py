@@ -3,16 +3,19 @@
 import json
 import os
 import re
+import signal
+import subprocess
 
 import pytest
 import trio
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 from ports import free_port
+from processes_of_cli import spawned
 from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.operator.session import operator_session
+from reactor.fleet.operator.session import operator_options, operator_session, save_servers
 
 MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
 
@@ -72,6 +75,33 @@ def test_init_says_what_to_do_while_the_servers_do_not_know_the_accounts(fleet, 
     assert f"hint: include {place}/home/accounts.conf in the configuration of each nats-server" in done.err
 
 
+def test_init_refuses_what_is_no_url_before_it_writes_anything(reactor, tmp_path):
+    done = reactor("fleet", "init", "--home", tmp_path / "new", "http://127.0.0.1:4222")
+    assert (done.code, done.out) == (2, "")
+    assert "error[R0905]: the URL of a NATS server has no host, or an unknown scheme: 'http'" in done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_init_says_to_include_the_accounts_when_the_server_has_none(reactor, tmp_path):
+    with NatsServer(tmp_path / "plain") as plain:
+        for words in (
+            ("init", "--home", tmp_path / "new", plain.url),
+            ("status", "--home", tmp_path / "new"),
+        ):
+            done = reactor("fleet", *words)
+            assert (done.code, "takes no keys" in done.err) == (1, True)
+            assert (
+                f"hint: include {tmp_path}/new/accounts.conf in the configuration of this server" in done.err
+            )
+
+
+def test_init_keeps_the_authority_that_it_was_given(tmp_path):
+    assert save_servers(str(tmp_path), ["tls://one"], "/etc/ca.pem")
+    assert save_servers(str(tmp_path), ["tls://two"], None)
+    assert not save_servers(str(tmp_path), ["tls://two"], None)
+    assert operator_options(str(tmp_path)).ca == "/etc/ca.pem"
+
+
 def test_init_makes_the_streams_and_again_changes_nothing(fleet, server, url):
     server()
     done = fleet("init", url)
@@ -94,6 +124,17 @@ def test_without_a_release_there_is_nothing_to_see(fleet):
         done = fleet(*words)
         assert (done.code, done.out) == (1, "")
         assert "error[R1003]: the channel web has no release" in done.err
+
+
+def test_driving_a_channel_without_a_release_ends_only_when_it_is_asked_to_end(fleet, place):
+    done = fleet("drive", "web", "--until-ended")
+    assert (done.code, done.out) == (1, "")
+    assert "error[R1003]: the channel web has no release" in done.err
+
+    with spawned("fleet", "drive", "--home", place / "home", "db") as driver:
+        assert driver.stderr.readline() == b"db has no release yet\n"
+        driver.terminate()
+        assert driver.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +169,19 @@ def test_it_is_packed_when_it_is_valid_with_each_set_of_facts(fleet, reactor, tm
     done = reactor("fleet", "pack", tmp_path)
     assert done.code == 2
     assert f"the manifest is not valid with the facts in {tmp_path}/fleet-tests/db.yaml" in done.err
+
+
+def test_the_facts_that_only_a_host_of_the_fleet_has_are_there_when_it_is_packed(reactor, tmp_path):
+    text = (
+        "resources:\n  - exec: { name: '{{ Facts.fleet.id }} {{ Facts.fleet.serial }}', command: 'true' }\n"
+    )
+    (tmp_path / "manifest.yaml").write_text(text)
+    assert reactor("fleet", "pack", tmp_path).code == 0
+    (tmp_path / "fleet-tests").mkdir()
+    (tmp_path / "fleet-tests/web.yaml").write_text("role: web\n")
+    assert reactor("fleet", "pack", tmp_path).code == 0
+    (tmp_path / "fleet-tests/old.yaml").write_text("fleet: {id: web1}\n")
+    assert "Facts.fleet has no key 'serial'" in reactor("fleet", "pack", tmp_path).err
 
 
 def test_a_bundle_may_be_larger_only_when_asked(reactor, tmp_path):
@@ -208,6 +262,31 @@ def test_without_a_fleet_every_command_says_how_to_begin(reactor, tmp_path, word
     assert f"error[R1008]: there is no fleet in {tmp_path}\nhint: make one: reactor fleet init\n" in done.err
 
 
+@pytest.mark.parametrize("name", ["Web.1", "a b", "-web", "web>"])
+def test_a_channel_that_no_host_could_follow_is_bad_usage(fleet, site, key, name):
+    for words in (("release", site), ("pause",), ("drive", "--until-ended"), ("rollout",)):
+        more = ("--key", key) if words[0] == "release" else ()
+        done = fleet(*words, *more, "--", name)
+        assert (done.code, done.out) == (2 if words[0] == "release" else 1, ""), done.err
+        assert "error[R10" in done.err
+    assert name not in fleet("status").out
+
+
+def test_a_channel_that_no_host_follows_is_named(fleet, site, key):
+    done = fleet("release", site, "wbe", "--key", key, "--soak", "0", "--waves", "100%", "--wait")
+    assert done.code == 0, done.err
+    assert "no host follows the channel wbe\n" in done.err
+
+
+def test_a_key_that_hosts_would_refuse_signs_nothing(fleet, site, tmp_path):
+    rsa = tmp_path / "rsa"
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", rsa], check=True)
+    done = fleet("release", site, "rsa", "--key", rsa)
+    assert (done.code, done.out) == (1, "")
+    assert "error[R1005]: a key of type ssh-rsa is not allowed to sign" in done.err
+    assert "rsa: " not in fleet("status").out
+
+
 def test_a_gate_that_is_written_wrong_is_bad_usage(fleet, site):
     done = fleet("release", site, "web", "--max-failed", "many")
     assert (done.code, "error[R1002]: 'many' is no number of hosts" in done.err) == (2, True)
@@ -254,3 +333,17 @@ def test_a_false_card_is_named_and_does_not_save_the_key_before_it(fleet, place)
     done = fleet("expel", "web9")
     assert (done.code, done.out) == (0, "expelled web9: its keys are revoked on one\n")
     assert f"web9  {key}  revoked\n" in fleet("keys", "web9").out
+
+
+def test_a_driver_that_is_stopped_leaves_its_channel_to_others(fleet, place, site, key):
+    words = ("--key", key, "--waves", "10%,100%", "--approve", "100%", "--soak", "0")
+    assert fleet("release", site, "left", *words).code == 0
+    with spawned("fleet", "drive", "--home", place / "home", "left", "--until-ended") as driver:
+        for line in driver.stdout:
+            if b"needs approval" in line:
+                break
+        assert "; driver " in fleet("status").out
+        driver.terminate()
+        assert driver.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert "left: release 1 rolling 10 %; no hosts; NO DRIVER: it stands still" in fleet("status").out
+    assert fleet("halt", "left").code == 0

@@ -11,16 +11,18 @@ from fleet_server import FleetServer
 from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_events, state, summary
 from nats_servers import PATIENCE
 
-from reactor.fleet.bucket_names import COUNTS, STATE
+from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
-from reactor.fleet.host_spec import SignedPin
+from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
 from reactor.fleet.operator.known_hosts import read_fleet
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.shared_value import SharedValue
+from reactor.fleet.slot_holder import Holder
 
 
 async def filled(server):
@@ -170,7 +172,7 @@ def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):
 def test_why_says_why_a_host_has_its_release(fleet):
     lines = fleet("why", "web1").out.splitlines()
     assert lines[0] == "web1: channels web; groups canary, eu"
-    assert "    should have release 42, sha256-bbbbbbbbbbbb: rank 0 is in the wave 5000" in lines
+    assert "    should have release 42, sha256-bbbbbbbbbbbb: rank 0 is in the wave of 50 %" in lines
     assert any(line.startswith("    has release 42, sha256-bbbbbbbbbbbb; converged since ") for line in lines)
     pinned = fleet("why", "web6").out
     assert "should have the release before, sha256-aaaaaaaaaaaa: ben pinned it: old data" in pinned
@@ -290,3 +292,51 @@ async def test_what_is_shown_live_is_what_is_read_at_once(home):
             while (await live.view()).hosts["web5"].summary is not None:
                 await live.changed.wait(PATIENCE)
         nursery.cancel_scope.cancel()
+
+
+def test_a_host_whose_document_can_not_be_read_is_an_error_and_not_left_out(fleet, home):
+    async def put(data):
+        async with home[1].connected() as js:
+            await js.key_value(HOSTS).put("web5", data)
+
+    trio.run(put, b'{"v":2}')
+    for words in (("status",), ("hosts",), ("status", "--watch"), ("count", "--once"), ("count",)):
+        done = fleet(*words)
+        assert (done.code, done.out) == (1, ""), words
+        assert "error[R1001]: the spec for web5 has version 2, and 1 is understood here" in done.err
+    trio.run(put, HostSpec("web5", ("web",)).to_bytes())
+
+
+def test_nothing_that_a_host_sends_controls_a_terminal_or_looks_like_another_line(fleet, home):
+    evil = "\x1b[2J\u202e\nweb1: converged"
+
+    async def lie():
+        async with home[1].connected() as js:
+            await put_host(js, "evil1", summary("evil1", HostPhase.FAILED, why=evil, worst=((evil, evil),)))
+            holder = Holder("evil1", evil, "t").to_bytes()
+            await js.publish(f"$KV.{SLOTS}.a\u202eb.\u202e.evil1", holder)
+            await js.publish(
+                f"$KV.{SHARED}.evil1.a\u202eb", SharedValue("evil1", "a", evil, (evil,)).to_bytes()
+            )
+            await send_events(js, "evil1", [checked(1, 5, evil, evil)], "5eed5")
+
+    async def forget():
+        async with home[1].connected() as js:
+            await js.key_value(HOSTS).delete("evil1")
+
+    trio.run(lie)
+    for words in (
+        ("status",),
+        ("hosts",),
+        ("hosts", "--format", "csv"),
+        ("failures",),
+        ("rollout", "web"),
+        ("why", "evil1"),
+        ("events",),
+        ("slots",),
+        ("shared",),
+    ):
+        lines = fleet(*words).out.replace("\r\n", "\n").split("\n")
+        assert all(line.isprintable() for line in lines), words
+        assert "web1: converged" not in lines, words
+    trio.run(forget)

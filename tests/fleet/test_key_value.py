@@ -175,6 +175,11 @@ async def test_a_missing_bucket_is_told_at_once_in_one_line(js):
         where = js.connection.status.server
         assert str(caught.value) == f"there is no key-value bucket none at the NATS server {where}"
         assert caught.value.hint == "make it with `nats kv add none`, or correct the name"
+    with pytest.raises(MissingError) as caught:
+        await js.key_value("reactor_slots").get("k")
+    assert caught.value.hint == "an operator makes it: reactor fleet init", (
+        "nats kv add makes none that is safe"
+    )
 
 
 @pytest.mark.parametrize("key", ["", ".a", "a.", "a..b", "a b", "a*", ">", "ä", "a\r\nb"])

@@ -293,6 +293,26 @@ def test_a_missing_key_is_an_error_with_its_place_and_nothing_is_changed(site, r
     assert not (site.root / "other").exists()
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"caf\xe9", "is not UTF-8 text"), (b"x" * 11, "has 11 bytes, and at most 10 are read")],
+)
+def test_a_value_is_read_whole_or_not_at_all(site, reactor, data, said, monkeypatch):
+    monkeypatch.setattr("reactor.fleet.sources.values._LARGEST", 10)
+    on(site.server, lambda js: js.key_value(site.bucket).put("site.web", data))
+    done = reactor("run", "--converge-once", two_files(site, key(site), "still"))
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert not (site.root / "out").exists()
+
+
+def test_a_damaged_value_leaves_the_last_one_in_force_and_says_so(site, converger):
+    site.put("one")
+    run = converger(two_files(site, key(site), "still"))
+    on(site.server, lambda js: js.key_value(site.bucket).put("site.web", b"caf\xe9"))
+    run.warned(f"the value of site.web in the key-value bucket {site.bucket} is not UTF-8 text; the last")
+    assert site.out == "one"
+
+
 def test_a_bucket_that_is_missing_is_an_error(site, reactor):
     done = reactor("run", "--converge-once", two_files(site, "${ kvGet('none', 'k') }", "still"))
     assert done.code == 2

@@ -145,6 +145,60 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
         fleet.fleet_server.server.start()
 
 
+async def test_a_routine_check_of_what_is_well_does_not_begin_the_soak_again(fleet, tmp_path):
+    host, channel, marks = fleet.host("web14", ["checked"]), "checked", tmp_path / "marks"
+
+    def with_check(name):
+        check = f"{{name: {name}, command: sh -c 'sleep 0.2; echo >>{marks}', interval: 1s}}"
+        return file(tmp_path / name, "x").replace(
+            "ensure: present", f"ensure: present, health_checks: [{check}]"
+        )
+
+    async with fleet.operator() as js:
+        with host.following():
+            release = await fleet.put(
+                js, channel, with_check("one") + with_check("two") + with_check("three")
+            )
+            since = (await host.phase(js, "converged", channel=channel, release=release.digest)).since
+            ended = len(marks.read_text()) + 8
+            seen = []
+
+            def checked_again(summary):
+                seen.append(summary.channels[channel])
+                return len(marks.read_text()) >= ended
+
+            nudge = tmp_path / "one"
+            async with trio.open_nursery() as nursery:
+
+                async def drift():
+                    """Events while the checks run make the host look at what it reports."""
+                    while True:
+                        nudge.touch()
+                        await trio.sleep(0.05)
+
+                nursery.start_soon(drift)
+                await host.summary(js, checked_again)
+                nursery.cancel_scope.cancel()
+    assert {each.phase for each in seen} == {"converged"}
+    assert seen[-1].since == pytest.approx(since, abs=0.5)
+
+
+async def test_a_host_that_is_started_again_says_that_it_has_converged(fleet, tmp_path):
+    host, channel = fleet.host("web12", ["again"]), "again"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            release = await fleet.put(js, channel, file(tmp_path / "motd", "x"))
+            await host.phase(js, "converged", channel=channel, release=release.digest)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        ended = (await host.summary(js, lambda told: True)).time
+        with host.following():
+            await host.summary(
+                js, lambda told: told.time > ended and told.channels[channel].phase == "converged"
+            )
+        assert "reloaded: added" not in host.said().partition("(stopped")[2]
+
+
 async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_path):
     host = fleet.host("web3", ["base", "site"])
     shared, own = tmp_path / "shared", tmp_path / "own"
@@ -251,6 +305,28 @@ def manifests(state, *channels):
     made = ChannelManifests(Identity("web7", channels or ("web",), ()), str(state))
     made.begin()
     return made
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "said"),
+    [
+        ("web13.yaml", 0o666, "web13.yaml can be written by every user"),
+        ("signers", 0o602, "signers can be written by every user"),
+        ("web13.creds", 0o606, "web13.creds can be written by every user"),
+        ("web13.creds", 0o604, "every user can use the credentials"),
+        ("web13.creds", None, "can't read the credentials file"),
+    ],
+)
+def test_files_of_a_host_that_others_could_use_are_refused(fleet, reactor, name, mode, said):
+    host = fleet.host("web13")
+    file = host.config.with_name(name)
+    content, before = file.read_bytes(), file.stat().st_mode
+    file.chmod(mode) if mode else file.unlink()
+    done = reactor("fleet", "follow", "--check", "--config", host.config)
+    file.write_bytes(content)
+    file.chmod(before)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
 
 
 def test_what_is_not_valid_here_is_refused_with_its_place_in_the_bundle(tmp_path):
@@ -412,3 +488,34 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
         assert await slots.get("motd.0.web3") is None
+
+
+async def test_a_host_says_what_it_waits_for_and_what_it_would_change(fleet, tmp_path, reactor):
+    host, channel = fleet.host("web11", ["stuck"]), "stuck"
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    theirs.write_text("theirs")
+    resources = file(mine, "mine") + file(theirs, "ours").replace(
+        "ensure: present", "meta: {mode: warn}, ensure: present"
+    )
+    async with fleet.operator() as js:
+        with host.following():
+            release = await fleet.put(js, channel, resources)
+            assert (await host.phase(js, "converged", channel=channel, release=release.digest)).why == ""
+            found = await host.summary(js, lambda told: told.engine.would_change)
+            assert (found.engine.ok, found.engine.would_change, theirs.read_text()) == (1, 1, "theirs")
+
+            pause = ("pause", f"file#{mine}", "--state-dir", host.state)
+            assert await trio.to_thread.run_sync(
+                lambda: reactor(*pause, "--for", "1h", "--reason", "an experiment").code == 0
+            )
+            mine.write_text("changed")
+            report = await host.phase(js, "moving", channel=channel)
+            assert re.fullmatch(rf"file#{mine} is paused until \S+Z: an experiment", report.why)
+        with host.following():
+            report = await host.phase(js, "moving", channel=channel)
+            assert report.why.endswith("Z: an experiment"), "it survives a restart"
+            assert await trio.to_thread.run_sync(
+                lambda: reactor("resume", "--state-dir", host.state).code == 0
+            )
+            report = await host.phase(js, "converged", channel=channel)
+            assert (report.why, mine.read_text()) == ("", "mine")

@@ -250,6 +250,10 @@ def test_a_revert_ends_when_no_host_has_the_release():
     assert "have not reported since the revert" in step(state, [host(1, heard=5.0)]).why
     assert step(state, [host(1, HostPhase.MOVING, in_force=OLD)]).state is None
     assert step(state, [host(1, in_force=OLD, about=OLD)]).state.phase is Phase.REVERTED
+    assert step(state, [host(1, HostPhase.REJECTED, in_force=OLD)]).state.phase is Phase.REVERTED, (
+        "it refused it"
+    )
+    assert step(state, [host(1, HostPhase.REJECTED)]).state is None
 
 
 @pytest.mark.parametrize("phase", [Phase.PAUSED, Phase.HALTED, Phase.DONE, Phase.REVERTED])
@@ -340,6 +344,14 @@ def test_a_hold_goes_before_a_pin_and_a_pin_before_the_channel():
     assert wants(5, in_force=None, override=HostOverride(hold=True)).release == NEW
 
 
+def test_a_hold_and_a_pin_say_when_the_first_of_them_ends():
+    pinned = HostOverride(pin=OLDER, pin_until=2000.0)
+    assert (pinned.ends(1000.0), pinned.ends(2000.0)) == (2000.0, None)
+    assert replace(pinned, hold=True).ends(1000.0) == 2000.0
+    assert replace(pinned, hold=True, hold_until=1500.0).ends(1000.0) == 1500.0
+    assert HostOverride(hold=True).ends(1000.0) is None
+
+
 def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
     closed = parse_windows("Mon 10:00-11:00")
     assert wants(5, windows=closed).waits
@@ -348,6 +360,10 @@ def test_outside_its_window_a_host_waits_but_not_to_go_back_and_not_at_first():
     reverting = rolling(phase=Phase.REVERTING, wave=0)
     assert not wants(5, in_force=NEW, state=reverting, windows=closed).waits
     assert wants(5, override=HostOverride(pin=OLDER), state=reverting, windows=closed).waits
+    reverted = rolling(phase=Phase.REVERTED, wave=0)
+    assert not wants(5, in_force=NEW, state=reverted, windows=closed).waits, "it was away during the revert"
+    assert wants(5, in_force=OLDER, state=reverted, windows=closed).waits
+    assert wants(5, in_force=NEW, state=reverted).why == "release 42 was taken back"
 
 
 def test_a_time_of_a_host_with_a_wrong_clock_is_put_right():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import trio
 from nats_servers import PATIENCE
-from sim_fleet import GATE, SimFleet, phase_of, until
+from sim_fleet import GATE, PACE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
 from reactor.fleet.host.look_rate import LookRate
@@ -104,6 +104,22 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
         await all_have(fleet, 1)
 
 
+async def test_a_host_reports_the_number_of_the_release_that_it_has(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        assert (await driven(js)).phase is Phase.DONE
+        await fleet.begin(js, 2, 1, waves=(1, 10_000), gate=Gate(soak=0, approve=(10_000,)))
+
+        def have_read_it(serial=2):
+            return all(
+                report(fleet, name).rank == rank_of("web", serial, name, is_canary=name == "h0")
+                for name in NAMES
+            )
+
+        await until(lambda: have_read_it() and fleet.taken("h0") == [1, 2])
+        assert {name: report(fleet, name).serial for name in NAMES} == dict.fromkeys(NAMES, 1) | {"h0": 2}
+
+
 async def test_two_drivers_never_both_succeed_and_the_second_goes_on_when_the_first_dies(fleet):
     async with fleet.running() as js, fleet.fleet_server.connected() as other:
         await fleet.begin(js, 1, waves=(1, 10_000), gate=Gate(soak=0.1, approve=(10_000,)))
@@ -166,6 +182,25 @@ async def test_a_hold_and_a_pin_keep_one_host_apart(fleet):
         await until(lambda: report(fleet, "h3").phase is HostPhase.REJECTED)
         assert report(fleet, "h3").why == "the pin is for h2 in web"
         assert fleet.in_force()["h3"] == 2
+
+
+def test_a_host_goes_on_when_its_hold_ends_although_nothing_tells_it(tmp_path):
+    fleet = SimFleet(tmp_path, ["h1"], pace=PACE._replace(look=600.0))
+
+    async def held_for_a_while():
+        async with fleet.running() as js:
+            await fleet.begin(js, 1)
+            await driven(js)
+            spec = HostSpec("h1", ("web",), hold=True, hold_until=time.time() + 3)
+            await js.key_value(HOSTS).put("h1", spec.to_bytes())
+            await until(lambda: report(fleet, "h1").phase is HostPhase.HELD)
+            await fleet.begin(js, 2, 1)
+            await until(lambda: fleet.taken("h1") == [1, 2])
+            assert time.time() >= spec.hold_until
+
+    with fleet.fleet_server.server:
+        trio.run(fleet.fleet_server.make_streams)
+        trio.run(held_for_a_while)
 
 
 async def refused(fleet, js, state, words):

@@ -5,7 +5,7 @@ import json
 import pytest
 import trio
 from fleet_server import FleetServer
-from known_fleet import remember
+from known_fleet import put_host, remember
 from signers_of_tests import new_key, public, signers_of
 
 from reactor.fleet.bucket_names import BUNDLES, HOSTS
@@ -14,6 +14,7 @@ from reactor.fleet.operator.stored_releases import find_release, published_relea
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.sshsig import SignatureError
 from reactor.fleet.release.verify import PIN, RELEASE, verify
+from reactor.fleet.summary import ChannelReport, Summary
 
 MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
 MORE = (
@@ -118,6 +119,24 @@ def test_an_earlier_bundle_is_released_again_with_a_new_serial(fleet, world):
     )
 
 
+def test_no_release_lets_a_host_go_back_beyond_the_one_before(fleet, world):
+    """With a lower floor, who writes to the servers could give hosts any release that people ever signed."""
+
+    async def floors(js):
+        return [(await find_release(js, f"web/{serial}"))[0].floor for serial in (1, 2, 3)]
+
+    assert world.ask(floors) == [1, 1, 2]
+
+
+def test_a_channel_that_the_servers_have_lost_goes_on_with_the_number_that_hosts_take(fleet, world):
+    words = ("--soak", "0", "--waves", "100%", "--key", world.ann, "--format", "json")
+    assert answered(fleet("release", world.site, "lost", "--serial", "8", *words))["serial"] == 8
+    assert fleet("drive", "lost", "--until-ended").code == 0
+    assert answered(fleet("release", world.site, "lost", *words))["serial"] == 9
+    done = fleet("release", world.site, "lost", "--serial", "8", *words)
+    assert (done.code, "has the serial 8, and this one 8" in done.err) == (1, True)
+
+
 async def find(js, name):
     return (await find_release(js, name))[0].digest
 
@@ -199,3 +218,29 @@ def test_what_nothing_needs_is_removed_and_what_is_pinned_stays(fleet, world, mo
     assert {world.ask(lambda js, name=name: find(js, name)) for name in ("web/2", "web/4", "web/5")} < names
     assert fleet("diff", "web/2", "web/4").code == 0
     assert fleet("gc", "--keep", "2").out == "nothing can be removed\n"
+
+
+def test_a_pin_below_the_floor_is_refused_and_its_bundle_can_be_signed_anew(fleet, world):
+    words = ("--soak", "0", "--waves", "100%", "--key", world.ann, "--max-silent", "100%", "--wait")
+    assert fleet("drive", "lost", "--until-ended").code == 0
+    assert fleet("release", world.site, "lost", *words).code == 0
+
+    async def report(js):
+        release = await find(js, "lost/10")
+        await put_host(
+            js, "old1", Summary("old1", {"lost": ChannelReport(release, release, 10)}), channels=["lost"]
+        )
+
+    world.ask(report)
+    done = fleet("pin", "old1", "lost/8", "--key", world.ann)
+    assert (done.code, done.err.splitlines()) == (
+        1,
+        [
+            "error[R1003]: old1 has release 10, so it takes none below 9",
+            "hint: sign the bundle anew, and pin to that: reactor fleet release lost --again 8 --draft",
+        ],
+    )
+    again = ("--again", "8", "--draft", "--key", world.ann, "--format", "json")
+    draft = answered(fleet("release", "lost", *again))["release"]
+    for name in (draft, "lost/9"):
+        assert fleet("pin", "old1", name, "--key", world.ann).code == 0

@@ -9,6 +9,7 @@ from known_fleet import put_host, put_state, state
 from nats_servers import PATIENCE
 from sim_fleet import SimFleet
 
+from reactor.fleet.bucket_names import HOSTS
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
@@ -131,3 +132,48 @@ async def test_a_driver_says_that_the_servers_have_no_room_and_goes_on_when_they
                 await trio.sleep(0.05)
         assert len([each for each in told if "maximum bytes exceeded" in each]) == 1
         nursery.cancel_scope.cancel()
+
+
+async def test_a_host_whose_document_can_not_be_read_stops_the_rollout_and_is_named(fleet):
+    """It may be of a newer version. Left out, it would be in no channel, and the wave would be good without it."""
+    async with fleet.fleet_server.connected() as js, trio.open_nursery() as nursery:
+        await put_state(js, state(gate=Gate(soak=0)))
+        await js.key_value(HOSTS).put("web1", b'{"v":2,"channels":["web"]}')
+        heard, told = trio.Event(), []
+
+        def trouble(error):
+            told.append((error.message, error.hint))
+            heard.set()
+
+        nursery.start_soon(Driver(js, "web", "ann", on_trouble=trouble, interval=0.05).run)
+        with trio.fail_after(PATIENCE):
+            await heard.wait()
+            assert (await Channels(js).read("web"))[0].wave == state().wave
+            await put_host(js, "web1", channels=("db",))
+            while (await Channels(js).read("web"))[0].wave == state().wave:  # noqa: ASYNC110 - the driver changes it
+                await trio.sleep(0.05)
+        nursery.cancel_scope.cancel()
+    assert told == [
+        ("the spec for web1 has version 2, and 1 is understood here", "install a newer reactor here")
+    ]
+
+
+async def test_who_looks_on_while_another_drives_learns_how_it_ended(fleet):
+    async with fleet.fleet_server.connected() as js, trio.open_nursery() as nursery:
+        await put_state(js, state(gate=Gate(soak=0), waves=(10_000,), wave=10_000))
+        ann, seen = Driver(js, "web", "ann"), []
+        assert await ann.lease.keep()
+        ben = Driver(js, "web", "ben", on_state=lambda found, _: seen.append(found.phase), interval=0.05)
+        ended = []
+
+        async def look_on():
+            ended.append(await ben.run(until_ended=True))
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(look_on)
+        with trio.fail_after(PATIENCE):
+            while not seen:  # noqa: ASYNC110 - the other driver reads the servers
+                await trio.sleep(0.01)
+            assert (await ann.step()).phase is Phase.DONE
+            await trio.sleep_forever()
+    assert (ended[0].phase, ended[0].by, seen) == (Phase.DONE, "ann", [Phase.ROLLING, Phase.DONE])

@@ -59,7 +59,10 @@ def fleet() -> None:
 @fleet.command(short_help="Make the accounts and streams of a fleet, or renew them.")
 @click.argument("servers", nargs=-1, required=True, metavar="URL...")
 @click.option(
-    "--ca", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Trust this authority for TLS."
+    "--ca",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Trust this authority for TLS.  [default: that of before; at first those of the system]",
 )
 @click.option(
     "--replicas",
@@ -98,10 +101,11 @@ def init(
 def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     """Move the waves of each CHANNEL as its gate allows. Any operator's machine can drive, and any can stop.
 
-    One drives a channel at a time, by a lease of 15 seconds; the others wait.
+    One drives a channel at a time, by a lease of 15 seconds; the others look on.
 
-    Exit codes: 0 stopped, the release is done, or a rollback that had begun before has ended; 1 halted, paused or taken
-    back, or no server answers; 2 bad usage.
+    Exit codes: 0 the release is done, a rollback that had begun before has ended, or it was stopped without
+    --until-ended; 1 halted, paused or taken back, or no server answers; 2 bad usage; 128 + the signal that stopped it
+    with --until-ended.
 
     \b
     Examples:

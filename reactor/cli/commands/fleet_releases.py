@@ -76,6 +76,12 @@ _changed = format_option("what was changed as JSON")
     metavar="SERIAL",
     help="Take the bundle of this earlier release of CHANNEL instead of DIRECTORY.",
 )
+@click.option(
+    "--serial",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Give it this number, when the servers have lost the releases that hosts took.  [default: the next one]",
+)
 @click.option("--draft", is_flag=True, help="Sign and store it, and do not begin: others can sign it too.")
 @click.option("--signed", metavar="RELEASE", help="Begin this draft, instead of DIRECTORY.")
 @click.option(

@@ -10,12 +10,14 @@ from functools import partial
 import click
 import trio
 
+from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import author, print_change, within
+from reactor.cli.running.fleet_session import author, print_change, within, within_until_signal
 from reactor.errors import ReactorError
-from reactor.fleet.link.errors import IdentityError, LinkError, UnreachableError
+from reactor.fleet.link.errors import ContextError, IdentityError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.drive import Driver
@@ -42,9 +44,10 @@ def initialize(
 ) -> int:
     """Make the accounts and the streams. Returns the exit code."""
     try:
+        Pool(servers)
         files = make_operator_directory(home)
         is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
-    except KeyringError as error:
+    except (KeyringError, ContextError) as error:
         fail_for(error)
     for name in (*files.changed, *(["servers.json"] if is_new else [])):
         click.echo(f"wrote {files.path(name)}")
@@ -95,15 +98,18 @@ def admit_host(
 
 def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> int:
     """Drive until stopped, or until nothing moves. Returns the exit code."""
+    ended: list[bool] = []
 
     def show(state: ChannelState, why: str) -> None:
         click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {why}")
 
-    async def all_of_them(js: JetStream) -> list[bool]:
-        ended: list[bool] = []
-
+    async def all_of_them(js: JetStream) -> None:
         async def one(channel: str) -> None:
             begun, _ = await Channels(js).read(channel)
+            if begun is None and until_ended:
+                raise commands.no_release(channel)
+            if begun is None:
+                notice(f"{channel} has no release yet", None)
             driver = Driver(
                 js, channel, author(), on_state=show, on_trouble=partial(_wait_for_servers, channel)
             )
@@ -113,16 +119,14 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
         async with trio.open_nursery() as nursery:
             for channel in channels:
                 nursery.start_soon(one, channel)
-        return ended
 
-    try:
-        ended = within(home, all_of_them)
-    except KeyboardInterrupt:
-        return 0
+    number = within_until_signal(home, all_of_them)
+    if number and until_ended:
+        return exitcodes.signal_code(number)
     return 0 if all(ended) else 1
 
 
-def _wait_for_servers(channel: str, error: LinkError) -> None:
+def _wait_for_servers(channel: str, error: ReactorError) -> None:
     notice(f"{channel}: it stands still and tries again: {error.message}", error.hint)
 
 

@@ -8,7 +8,7 @@ import time
 import click
 
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import author, within
+from reactor.cli.running.fleet_session import author, within, within_until_signal
 from reactor.fleet.bucket_names import COUNTS
 from reactor.fleet.documents import canonical
 from reactor.fleet.link.jetstream import JetStream
@@ -33,10 +33,10 @@ def keep_counts(home: str, *, once: bool, form: Format) -> None:
             await js.key_value(COUNTS).put(counts.channel, canonical(counts.to_fields()))
             show(counts)
 
-    try:
-        within(home, count_once if once else lambda js: keep_counting(js, author(), show))
-    except KeyboardInterrupt:
-        return
+    if once:
+        within(home, count_once)
+    else:
+        within_until_signal(home, lambda js: keep_counting(js, author(), show))
 
 
 def show_counts(home: str, form: Format) -> None:

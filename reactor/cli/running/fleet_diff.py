@@ -111,7 +111,9 @@ def _resources(before: str, after: str) -> list[dict[str, Any]]:
 
 def _declared(directory: str) -> dict[str, dict[str, Any]]:
     """The properties of each resource, with the facts of this host; secrets are masked."""
-    from reactor.cli.options.inputs import Given, host_facts
+    from reactor.cli.running.fleet_manifest import facts_of_any_host
+    from reactor.documents import parse_values
+    from reactor.facts.facts import Facts
     from reactor.fleet.host.shared_values import SharedValues
     from reactor.graph.export.picture import properties
     from reactor.loading import load
@@ -119,7 +121,8 @@ def _declared(directory: str) -> dict[str, dict[str, Any]]:
     from reactor.trust.inputs import trust_everybody
 
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
-        inputs = Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=SharedValues(None))
+        facts = Facts({"fleet": facts_of_any_host(None)}, parse=parse_values)
+        inputs = Inputs(facts, os.environ, {}, (), network=SharedValues(None))
         graph = load((os.path.join(directory, MANIFEST),), inputs).graph
     return {ref: properties(resource) for ref, resource in graph.resources.items()}
 

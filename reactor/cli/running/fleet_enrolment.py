@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for, notice
-from reactor.cli.running.fleet_session import run_or_fail, within
+from reactor.cli.running.fleet_session import run_or_fail, within, within_until_signal
 from reactor.errors import ReactorError
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.invitation import Token, TokenError
@@ -36,6 +35,7 @@ from reactor.fleet.operator.server_config import (
 from reactor.fleet.operator.session import operator_options
 from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.wire.parser import Message
+from reactor.resource.escaping import escaped
 
 _LISTEN = 3.0
 """Seconds within which every waiting host repeats its request."""
@@ -138,15 +138,7 @@ def serve(home: str, life: int) -> None:
             async for message in messages:
                 await _answer(js, admission, message)
 
-    async def until_stopped(js: JetStream) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(answer_all, js)
-            with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-                async for _ in signals:
-                    nursery.cancel_scope.cancel()
-                    return
-
-    within(home, until_stopped, ADMITTING_CREDENTIALS)
+    within_until_signal(home, answer_all, ADMITTING_CREDENTIALS)
 
 
 def list_waiting(home: str) -> None:
@@ -162,7 +154,7 @@ def list_waiting(home: str) -> None:
 
     found = within(home, listen, ADMITTING_CREDENTIALS)
     for host in sorted(found):
-        click.echo(f"{host}: {found[host]}")
+        click.echo(f"{host}: {escaped(found[host])}")
     if not found:
         click.echo("no host waits to be admitted")
 

@@ -10,7 +10,7 @@ import click
 
 from reactor.cli.messages import notice
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import chosen_by, within
+from reactor.cli.running.fleet_session import chosen_by, within, within_until_signal
 from reactor.console.history_lines import entry_line
 from reactor.console.jsonlines import line
 from reactor.console.style import Style, wants_colour
@@ -50,10 +50,10 @@ def show_events(
         for each in sorted(found, key=_time):
             write(each)
 
-    try:
+    if follow:
+        within_until_signal(home, read)
+    else:
         within(home, read)
-    except KeyboardInterrupt:
-        return
 
 
 def show_events_of(home: str, host: str, ref: str) -> None:

@@ -28,7 +28,12 @@ from reactor.engine.events import WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
 from reactor.fleet.debounced_event import jittered
-from reactor.fleet.host.config import HostConfig, read_config
+from reactor.fleet.host.config import (
+    HostConfig,
+    read_config,
+    require_private_credentials,
+    require_usable_credentials,
+)
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.join import AGE_KEY, directory_of
@@ -38,7 +43,7 @@ from reactor.fleet.host.secrets import FOLDER, SecretFollower
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
-from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.errors import IdentityError, LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
@@ -185,6 +190,7 @@ def follow(
     try:
         config = read_config(config_path, installed_version(), parse_expression)
         if check:
+            require_usable_credentials(config)
             where, channels = ", ".join(config.options.servers), ", ".join(config.identity.channels)
             click.echo(f"{config.identity.id} follows {channels} on {where}")
             return 0
@@ -195,6 +201,10 @@ def follow(
     except ReactorError as error:
         error.message = f"{error.place}: {error.message}" if error.place else error.message
         fail_for(error)
+    try:
+        require_private_credentials(config)
+    except ReactorError as error:
+        notice(error.message, error.hint)
     for channel, why in manifests.left_out.items():
         warn(f"the run goes on without the channel {channel}: {why}")
     return _converge(config, manifests, place, form, endpoint)
@@ -231,4 +241,5 @@ def _converge(
 
 
 def _show_problem(error: LinkError) -> None:
-    notice(error.message, error.hint)
+    rejoin = "if this host was expelled or away for long, and its clock is right, let it join again: reactor fleet join"
+    notice(error.message, rejoin if isinstance(error, IdentityError) else error.hint)

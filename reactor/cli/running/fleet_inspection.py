@@ -88,7 +88,7 @@ def show_slots(home: str, name: str | None, form: Format) -> None:
     for each in found:
         place = f"{each.name}.{each.number}" + (f" of group {each.group}" if each.group else "")
         age = seconds(max(0.0, now - each.renewed))
-        click.echo(f"{place}  {each.host}  {escaped(each.ref)}  renewed {age} ago")
+        click.echo(f"{escaped(place)}  {each.host}  {escaped(each.ref)}  renewed {age} ago")
     if not found:
         click.echo("no slot is held")
 

@@ -172,6 +172,13 @@ def _refusal(problem: Diagnostic, directories: Mapping[str, str]) -> BundleError
     return BundleError(f"the manifest is not valid on this host: {words}", problem.hint)
 
 
+def facts_of_any_host(channel: str | None) -> dict[str, Any]:
+    """``Facts.fleet`` for a manifest that is loaded where no host of a fleet is: of a host that follows only ``channel``."""
+    fleet = {"serial": 1, "release": f"sha256-{'0' * 64}"}
+    name = channel or "channel"
+    return {"id": "this-host", "groups": [], "channel": name, "channels": {name: fleet}, **fleet}
+
+
 def declared_facts(expressions: Mapping[str, str], evaluate: Callable[[str], Any]) -> dict[str, Any]:
     """The facts for the summary: name -> value of its expression. Facts that can't be evaluated now are left out."""
     found: dict[str, Any] = {}

@@ -9,7 +9,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for, notice
-from reactor.cli.running.fleet_session import within
+from reactor.cli.running.fleet_session import within_until_signal
 from reactor.control.listen_address import Address, AddressError, parse_address
 from reactor.control.server import serve
 from reactor.control.tcp_listener import TcpListener
@@ -85,9 +85,7 @@ def serve_page(home: str, address: str) -> None:
     try:
         access = Access.to(Address(*port.address), home, "reactor fleet serve")
         page = FleetPage(access, source := LiveSource())
-        within(home, lambda js: _served(js, port, page, source))
-    except KeyboardInterrupt:
-        return
+        within_until_signal(home, lambda js: _served(js, port, page, source))
     finally:
         port.close()
 

@@ -15,11 +15,13 @@ from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice, reporting_manifest_errors
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet import drive_channels
+from reactor.cli.running.fleet_manifest import facts_of_any_host
 from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.fleet.bundle.pack import Bundle, pack
+from reactor.fleet.documents import DocumentError, is_channel_name
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import (
     ReleaseOptions,
@@ -33,7 +35,7 @@ from reactor.fleet.operator.releasing import (
 from reactor.fleet.operator.stored_releases import add_signature, collect, find_release, pin_host
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
-from reactor.fleet.release.verify import PIN, RELEASE
+from reactor.fleet.release.verify import PIN, RELEASE, good_signatures
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import parse_waves
@@ -41,17 +43,20 @@ from reactor.resource.diagnostic import ManifestError
 from reactor.trust.inputs import open_input
 
 
-def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
+def packed(directory: str, limits: BundleLimits = LIMITS, channel: str | None = None) -> Bundle:
     """The directory as a bundle, if its manifest is valid."""
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        _require_valid(directory)
+        _require_valid(directory, facts_of_any_host(channel))
     return pack(directory, limits, opener=open_input)
 
 
-def _require_valid(directory: str) -> None:
-    """Load the manifest with each set of facts in ``fleet-tests``; without any, with those of this host. Raises ManifestError."""
-    from reactor.cli.options.inputs import Given, host_facts
-    from reactor.documents import read_values
+def _require_valid(directory: str, fleet: dict[str, Any]) -> None:
+    """Load the manifest with each set of facts in ``fleet-tests``; without any, with those of this host. Raises ManifestError.
+
+    ``fleet``: the facts that only a host of the fleet has, where a set does not say them.
+    """
+    from reactor.documents import parse_values, read_values
+    from reactor.facts.facts import Facts
     from reactor.fleet.host.shared_values import SharedValues
     from reactor.loading import load
     from reactor.manifest.inputs import Inputs
@@ -59,9 +64,10 @@ def _require_valid(directory: str) -> None:
     manifests, network = (os.path.join(directory, MANIFEST),), SharedValues(None)
     files = sorted(glob.glob(os.path.join(glob.escape(directory), "fleet-tests", "*.yaml")))
     if not files:
-        load(manifests, Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=network))
+        own = Facts({"fleet": fleet}, parse=parse_values)
+        load(manifests, Inputs(own, os.environ, {}, (), network=network))
     for file in files:
-        facts = read_values(file)
+        facts = {"fleet": fleet, **read_values(file)}
         try:
             load(manifests, Inputs(facts, os.environ, {}, (), network=network))
         except ManifestError:
@@ -88,7 +94,13 @@ def pack_directory(directory: str, output: str | None, form: Format, limits: Bun
 
 def _signing(key: str, namespace: str) -> Callable[[bytes], bytes]:
     path = os.path.expanduser(key)
-    return lambda data: sign(data, path, namespace)
+
+    def signed(data: bytes) -> bytes:
+        signatures = sign(data, path, namespace)
+        good_signatures(data, signatures, namespace)  # a host would refuse it, as a key of RSA
+        return signatures
+
+    return signed
 
 
 def _gate(wishes: dict[str, Any]) -> Gate:
@@ -110,10 +122,19 @@ def _gate(wishes: dict[str, Any]) -> Gate:
 def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
+        if not is_channel_name(channel):
+            hint = "only a-z, 0-9 and - are allowed, and - not at an end"
+            raise DocumentError(f"{channel!r} is no name of a channel", hint)
         options = ReleaseOptions(
-            channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"]
+            channel,
+            author(),
+            wishes["waves"],
+            _gate(wishes),
+            wishes["note"],
+            wishes["targets"],
+            serial=wishes["serial"],
         )
-        bundle = packed(directory, wishes["limits"]) if directory else None
+        bundle = packed(directory, wishes["limits"], channel) if directory else None
     except ReactorError as error:
         fail_for(error)
     again, signed = wishes["again"], wishes["signed"]
@@ -142,6 +163,8 @@ def begin(home: str, directory: str | None, channel: str, form: Format, **wishes
         {"release": release.digest, "serial": release.serial, "begun": True, "wave": state.wave},
         f"{name} begins with wave {state.wave / 100:g} %: {release.digest}",
     )
+    if not within(home, lambda js: waves_of(js, options, release.serial))[1]:
+        notice(f"no host follows the channel {channel}", "see the channels of the hosts: reactor fleet hosts")
     return drive_channels(home, (channel,), until_ended=True) if wishes["wait"] else 0
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import signal
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -49,6 +51,38 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OP
             return await work(js)
 
     return run_or_fail(in_session)
+
+
+def within_until_signal(
+    home: str, work: Callable[[JetStream], Awaitable[object]], user: str = OPERATOR_CREDENTIALS
+) -> int:
+    """Do ``work`` as `within`, until SIGTERM or SIGINT. Return the number of the signal; 0 if the work ended first.
+
+    The connection outlives the work, which may have a lease to give back.
+    """
+    return within(home, lambda js: _until_signal(partial(work, js)), user)
+
+
+async def _until_signal(work: Callable[[], Awaitable[object]]) -> int:
+    received = 0
+    async with trio.open_nursery() as nursery:
+
+        async def ended() -> None:
+            await work()
+            nursery.cancel_scope.cancel()
+
+        numbers = [
+            each
+            for each in (signal.SIGTERM, signal.SIGINT)
+            if signal.getsignal(each) is not signal.SIG_IGN  # as in the background of a shell
+        ]
+        with trio.open_signal_receiver(*numbers) as signals:
+            nursery.start_soon(ended)
+            async for number in signals:
+                received = number
+                nursery.cancel_scope.cancel()
+                break
+    return received
 
 
 def print_change(form: Format, fields: dict[str, Any], sentence: str) -> None:

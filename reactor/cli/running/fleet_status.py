@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reactor.engine.engine import Engine
-from reactor.engine.events import Checked, Event, Reloaded, ReloadRejected, Result
+from reactor.engine.events import (
+    Checked,
+    Event,
+    Paused,
+    Reloaded,
+    ReloadRejected,
+    Result,
+    Resumed,
+    SlotWaited,
+)
 from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.documents import to_time_text
 from reactor.fleet.host.root_manifest import current_path
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.summary import EngineReport
@@ -16,7 +27,7 @@ from reactor.resource.health import HealthStatus
 
 _MOST_FAILURES = 5
 _SOON = 30.0
-"""Seconds in which a retry must come for a first failure not to count yet."""
+"""Seconds in which a retry must come for a first failure not to count yet, and in which a check of what was well must end."""
 _WORST_FIRST = tuple(reversed(HealthStatus))
 
 
@@ -34,7 +45,7 @@ class RunStatus:
         self.is_target: Callable[[str], bool] = evaluate
         self._being_loaded = being_loaded
         self._left_out = left_out
-        self._loaded: dict[str, str] = dict(being_loaded())
+        self._loaded: dict[str, str] = {}
         """Channel -> the release that the engine runs."""
         self._rejected: dict[str, str] = {}
         """Release -> why the engine could not load it."""
@@ -46,12 +57,18 @@ class RunStatus:
         self._failed_once: set[str] = set()
         """What failed once, and is retried soon."""
         self._errors: dict[str, str] = {}
+        self._paused: dict[str, Paused] = {}
+        self._slots: dict[str, SlotWaited] = {}
+        """What waits for a slot since its last check."""
+        self._settled: dict[str, float | None] = {}
+        """The releases that have converged, and since then nothing was changed or failed: since when checks run, if any do."""
         self._health: dict[str, dict[str, HealthStatus]] = {}
         self._facts: Mapping[str, Any] = {}
 
     def attach(self, engine: Engine) -> None:
-        """Read the status of this engine."""
+        """Read the status of this engine, which has loaded the releases in force."""
         self._engine = engine
+        self._loaded = self._loaded or dict(self._being_loaded())
         self._index()
         self.changed.set()
 
@@ -64,18 +81,32 @@ class RunStatus:
             if loaded != self._loaded:
                 self._failed_now.clear()
             self._loaded = loaded
+            self._settled.clear()
             self._rejected.clear()
             self._failed_now.difference_update(event.gone)
             self._failed_once.difference_update(event.gone)
             for ref in event.gone:
-                self._errors.pop(ref, None)
-                self._health.pop(ref, None)
+                for known in (self._errors, self._health, self._paused, self._slots):
+                    known.pop(ref, None)
             self._members = {}
         elif type(event) is ReloadRejected:
             self._rejected = dict.fromkeys(self._being_loaded().values(), event.problems[0])
+        else:
+            self._take_wait(event)
         self.changed.set()
 
+    def _take_wait(self, event: Event) -> None:
+        if type(event) is Paused:
+            self._paused[event.ref] = event
+        elif type(event) is Resumed:
+            self._paused.pop(event.ref, None)
+        elif type(event) is SlotWaited:
+            self._slots[event.ref] = event
+
     def _take_check(self, event: Checked) -> None:
+        self._slots.pop(event.ref, None)
+        if event.result in (Result.CHANGED, Result.FAILED):
+            self._settled.clear()
         if event.health:
             self._health[event.ref] = {each.name: each.status for each in event.health}
         if event.result is Result.FAILED:
@@ -99,15 +130,14 @@ class RunStatus:
     def phase_of(self, release: str) -> HostPhase:
         """FAILED when a retry has failed too since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
 
-        While the only resources that are not well are retried soon after their first failure, or wait for a value
+        It stays CONVERGED while resources that were well are checked again, as every health check with an interval does:
+        else a gate that waits for a time since the last host converged would wait for ever. While the only resources that are not well are retried soon after their first failure, or wait for a value
         from the network, the release is MOVING.
         """
-        channel = self._channel_of(release)
-        if channel is None:
-            return HostPhase.FAILED if self.why_of(release) else HostPhase.MOVING
-        engine = self._engine
-        if engine is None:
-            return HostPhase.MOVING
+        channel, engine = self._channel_of(release), self._engine
+        if channel is None or engine is None:
+            is_refused = channel is None and self._refusal_of(release)
+            return HostPhase.FAILED if is_refused else HostPhase.MOVING
         members = self._of_channel(channel)
         members -= self._composites  # these are as their members
         failed = engine.scheduler.blocking.failed & members
@@ -115,15 +145,48 @@ class RunStatus:
         if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):
             return HostPhase.FAILED
         if any(engine.scheduler.in_motion(vertex) for vertex in members):
-            return HostPhase.MOVING
+            return HostPhase.CONVERGED if self._is_routine(release) and not bad else HostPhase.MOVING
         hopeful = {vertex for vertex in failed if engine.vertex_table.refs[vertex] in self._failed_once}
         hopeful |= engine.results.waits.keys() & bad
         if hopeful and failed <= hopeful:
             return HostPhase.MOVING
-        return HostPhase.FAILED if bad else HostPhase.CONVERGED
+        if bad:
+            return HostPhase.FAILED
+        self._settled[release] = None
+        return HostPhase.CONVERGED
+
+    def _is_routine(self, release: str) -> bool:
+        """Whether checks of a release that had converged have begun lately, and wait for nothing."""
+        if release not in self._settled or self._wait_of(release):
+            return False
+        began = self._settled[release] = self._settled[release] or time.monotonic()
+        return time.monotonic() - began < _SOON
 
     def why_of(self, release: str) -> str:
-        """The reason why the engine does not run a release in force; empty if it runs, or will run."""
+        """The reason why the engine does not run a release in force, or what the release waits for; empty if it goes on."""
+        return self._refusal_of(release) or self._wait_of(release)
+
+    def _wait_of(self, release: str) -> str:
+        """What a release waits for that may take long: people, a slot, or a value from the network."""
+        channel, engine = self._channel_of(release), self._engine
+        if channel is None or engine is None:
+            return ""
+        table, members = engine.vertex_table, self._of_channel(channel)
+        waits = [
+            *(
+                (ref, f"is paused until {to_time_text(each.until)}: {each.reason}")
+                for ref, each in self._paused.items()
+            ),
+            *((ref, f"waits for slot {each.slot}: {each.reason}") for ref, each in self._slots.items()),
+        ]
+        for ref, words in waits:
+            vertex = table.find(ref)
+            if vertex is not None and vertex in members and engine.scheduler.in_motion(vertex):
+                return f"{ref} {words}"
+        found = min(engine.results.waits.keys() & members, default=None)
+        return "" if found is None else f"{table.refs[found]} waits for {engine.results.waits[found]}"
+
+    def _refusal_of(self, release: str) -> str:
         if release in self._rejected:
             return self._rejected[release]
         channels = {digest: channel for channel, digest in self._being_loaded().items()}
@@ -156,6 +219,7 @@ class RunStatus:
             changed,
             tuple(self._worst(engine)),
             self._checks(),
+            counts[Result.WOULD_CHANGE],
         )
 
     def _worst(self, engine: Engine) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ import trio
 
 from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import chosen_by, within
+from reactor.cli.running.fleet_session import chosen_by, within, within_until_signal
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.explanation import explained
 from reactor.fleet.operator.failures import failures
@@ -78,7 +78,7 @@ def _host_line(host: HostLine) -> str:
 
 
 def _watch(home: str, draw: Callable[[FleetView], list[str]]) -> None:
-    """Draw after each change, until ^C."""
+    """Draw after each change, until it is stopped."""
     is_terminal = sys.stdout.isatty()
 
     async def follow(js: JetStream) -> None:
@@ -95,10 +95,7 @@ def _watch(home: str, draw: Callable[[FleetView], list[str]]) -> None:
                 await trio.sleep(_FRAME)
                 await live.changed.wait(10 * _FRAME)
 
-    try:
-        within(home, follow)
-    except KeyboardInterrupt:
-        return
+    within_until_signal(home, follow)
 
 
 def show_rollout(home: str, channel: str, form: Format) -> None:
@@ -191,8 +188,9 @@ def _as_csv(_fleet: FleetView, chosen: _Chosen) -> None:
 
 
 def _cell(text: str) -> str:
-    """Text from a host as a CSV cell, escaped so that no spreadsheet takes it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text from a host as a CSV cell, escaped so that no terminal obeys it and no spreadsheet takes it for a formula."""
+    text = escaped(text)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
 
 
 def _as_ansible(_fleet: FleetView, chosen: _Chosen) -> None:

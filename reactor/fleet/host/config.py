@@ -34,11 +34,14 @@ from reactor.fleet.documents import is_host_id, parsed
 from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host.ports import Identity, Pace
 from reactor.fleet.link.errors import ContextError
+from reactor.fleet.link.identity import require_credentials
 from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.rollout.waves import WavesError
 from reactor.fleet.rollout.windows import Window, parse_windows
+from reactor.trust.inputs import require_input
+from reactor.trust.rule import DistrustedError
 
 SIGNERS = "/etc/reactor/fleet-signers"
 _LISTS = ("servers", "channels", "groups")
@@ -86,13 +89,37 @@ class HostConfig(NamedTuple):
 def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
     """Read the configuration, and the file of signers that it names. Raises HostConfigError, SignersError.
 
-    ``parse`` raises ReactorError for a string that is no expression.
+    Root refuses those that another user could change: who names the signers decides what root runs. ``parse`` raises ReactorError for a string that is no expression.
     """
+    _require_trusted(path)
     try:
         text = read_small_file(path, "configuration", "")
     except ContextError as error:
         raise HostConfigError(error.message, "write it: docs/fleet.md shows how") from error
     return _Reader(path, text, parse).config(version)
+
+
+def _require_trusted(path: str) -> None:
+    """Raise HostConfigError if another user could change the file. Whether it is there, its reader says."""
+    try:
+        require_input(path)
+    except DistrustedError as error:
+        raise HostConfigError(error.message, error.fix) from error
+    except OSError:
+        return
+
+
+def require_private_credentials(config: HostConfig) -> None:
+    """Raise HostConfigError if every user can read the credentials of the host."""
+    path = config.options.credentials
+    if path is not None and os.path.exists(path) and os.stat(path).st_mode & 0o007:
+        raise HostConfigError(f"every user can use the credentials {path}", f"chmod 600 {path}")
+
+
+def require_usable_credentials(config: HostConfig) -> None:
+    """Raise HostConfigError, ContextError or ExpiredError if the host can't connect with its credentials, or every user can."""
+    require_credentials(config.options)
+    require_private_credentials(config)
 
 
 class _Reader:
@@ -114,6 +141,9 @@ class _Reader:
             inbox_prefix=f"_INBOX_{name}",
             origin=self._path,
         )
+        for each in (credentials, signers, options.ca):
+            if each is not None:
+                _require_trusted(each)
         require, windows = self._require(), self._windows()
         facts, pace = self._facts(), self._pace()
         try:

@@ -31,6 +31,11 @@ class DiskReleases:
         return self._held.in_force
 
     @property
+    def serial(self) -> int:
+        """The serial of the release in force; 0 before the first."""
+        return self._held.serial
+
+    @property
     def floor(self) -> int:
         """The highest floor that the host has accepted. Raises BundleError."""
         return self._held.floor

@@ -33,6 +33,8 @@ _LONGEST_LAG = 5.0
 """The longest wait in seconds for a replica that is behind the hint."""
 _KNOWN = 2
 """Releases that are kept in memory: a state of the channel names two."""
+_SOONEST = 1.0
+"""The fewest seconds until a hold or pin that ends is looked at again."""
 _SOON = 30.0
 """Seconds between two reads while the host waits for a time or a maintenance window."""
 
@@ -44,18 +46,23 @@ class ChannelFollower:
         self.channel = channel
         self.trigger = DebouncedEvent(at_once=True)
         self.spec = HostSpec(host.identity.id)
-        self.report = ChannelReport(in_force=host.stores[channel].in_force)
+        store = host.stores[channel]
+        self.report = ChannelReport(in_force=store.in_force, serial=store.serial)
         self._since = uptime()
         self._js = js
         self._channels = js.key_value(CHANNELS)
         self._host = host
-        self._store = host.stores[channel]
+        self._store = store
         self._on_change = on_change
         self._hinted = 0
         self._seen = 0
         self._seen_time = 0.0
         self._known: deque[VerifiedRelease] = deque(maxlen=_KNOWN)
         self._rate = LookRate(host.pace.burst)
+        self._kept_until: float | None = None
+        """When the hold or the pin ends that keeps the host now."""
+        self._judged = ""
+        """What the last judgement said about the release in force."""
 
     def hint(self, revision: int) -> None:
         """A hint: the channel has at least this revision now."""
@@ -77,9 +84,17 @@ class ChannelFollower:
             else:
                 if retry >= longest:
                     self._hinted = 0  # it was forged, or what it told of is lost
-            waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
-            await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+            await self.trigger.wait(self._next_look() if done else retry)
             retry = pace.first_retry if done else min(retry * 2, longest)
+
+    def _next_look(self) -> float:
+        """Seconds until the channel is read again although no hint came: a time may have come by then."""
+        longest = self._host.pace.look
+        if self.report.phase is HostPhase.WAITING and self.report.about is not None:
+            longest = min(_SOON, longest)
+        if self._kept_until is not None:
+            longest = min(longest, max(_SOONEST, self._kept_until - self._host.clock()))
+        return longest
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind what was seen or hinted.
@@ -111,13 +126,15 @@ class ChannelFollower:
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
-        self.report = replace(self.report, serial=state.serial, rank=rank)
+        self.report = replace(self.report, rank=rank)
+        override, now = self._override(), self._host.clock()
+        self._kept_until = override.ends(now)
         desired = desired_release(
             state,
             rank=rank,
             in_force=self._store.in_force,
-            now=self._host.clock(),
-            override=self._override(),
+            now=now,
+            override=override,
             windows=identity.windows,
         )
         if desired.release is None:
@@ -151,7 +168,8 @@ class ChannelFollower:
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
-                self._report_run(about, judgement.why)
+                self._judged = judgement.why
+                self._report_run(about)
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
@@ -197,19 +215,19 @@ class ChannelFollower:
             return
         if report.phase in (HostPhase.REJECTED, HostPhase.EXCLUDED):
             return
-        self._report_run(report.about, report.why)
+        self._report_run(report.about)
 
     def report_now(self) -> ChannelReport:
         """The report with its time, on the present clock of the host, which may have been set since."""
         return replace(self.report, since=self._host.clock() - (uptime() - self._since))
 
-    def _report_run(self, about: str, why: str) -> None:
+    def _report_run(self, about: str) -> None:
         """Report what the run has made of ``about``, which is in force."""
         engine = self._host.engine
         phase = engine.phase_of(about)
         if phase is HostPhase.CONVERGED and self._is_stale(about):
             phase = HostPhase.STALE
-        self._update_report(phase, about, why=engine.why_of(about) or why)
+        self._update_report(phase, about, why=engine.why_of(about) or self._judged)
 
     def _is_stale(self, digest: str) -> bool:
         if (known := self._remembered(digest)) is not None:
@@ -223,7 +241,12 @@ class ChannelFollower:
     def _update_report(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
         new = replace(
-            old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
+            old,
+            phase=phase or old.phase,
+            about=about or old.about,
+            in_force=self._store.in_force,
+            serial=self._store.serial,
+            why=why,
         )
         if (new.phase, new.about) != (old.phase, old.about):
             self._since = uptime()

@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import trio
 import yaml
@@ -38,6 +39,8 @@ CREDENTIALS, AGE_KEY, CARD, CA, SIGNERS = (
     "fleet-signers",
 )
 PUBLIC = 0o644
+_OF_THE_HOST = ("windows", "facts", "summary_interval")
+"""Settings that no token has: a host that joins again keeps them."""
 _AGAIN = 1.0
 """Seconds that a request waits for its answer, and between two requests."""
 _JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
@@ -187,14 +190,20 @@ def _refuse_other_host(config: str, name: str) -> None:
 
 def host_in(config: str) -> str | None:
     """The id in an existing configuration, None if there is none. Raises ContextError."""
+    found = _settings_in(config)
+    return str(found["id"]) if "id" in found else None
+
+
+def _settings_in(config: str) -> dict[str, Any]:
+    """The settings in an existing configuration; none if they can't be read. Raises ContextError."""
     if not os.path.lexists(config):
-        return None
+        return {}
     text = read_small_file(config, "configuration", "")
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError):
         found = None
-    return str(found["id"]) if isinstance(found, dict) and "id" in found else None
+    return found if isinstance(found, dict) else {}
 
 
 def _write(  # noqa: PLR0917 - what `join` has
@@ -212,12 +221,16 @@ def _write(  # noqa: PLR0917 - what `join` has
     for name, content in files.items():
         replace_file(os.path.join(directory, name), content, PUBLIC)
     keys.save(jwt)
-    replace_file(config, _config(token, card.verified(token.card_key)).encode(), PUBLIC)
+    text = _config(token, card.verified(token.card_key), _settings_in(config))
+    replace_file(config, text.encode(), PUBLIC)
     names = (*files, CREDENTIALS, AGE_KEY)
     return (*(os.path.join(directory, each) for each in names), config)
 
 
-def _config(token: Token, card: Card) -> str:
+def _config(token: Token, card: Card, before: dict[str, Any]) -> str:
+    """The text of the configuration. Settings of ``before`` that only this host has stay, and so does a stricter ``require``."""
+    people = before.get("require")
+    require = max(token.invited.require, people if isinstance(people, int) else 1)
     settings = {
         "id": card.host,
         "servers": list(token.servers),
@@ -226,6 +239,7 @@ def _config(token: Token, card: Card) -> str:
         "card_key": token.card_key,
         "signers": SIGNERS,
         **({"ca": CA} if token.ca is not None else {}),
-        **({"require": token.invited.require} if token.invited.require > 1 else {}),
+        **({"require": require} if require > 1 else {}),
+        **{name: before[name] for name in _OF_THE_HOST if name in before},
     }
     return "# Written by reactor fleet join.\n" + yaml.safe_dump(settings, sort_keys=False)

@@ -59,6 +59,10 @@ class ReleaseStore(Protocol):
         """The digest of the release in force."""
 
     @property
+    def serial(self) -> int:
+        """The serial of the release in force; 0 before the first."""
+
+    @property
     def floor(self) -> int:
         """The highest floor that the host has accepted. Raises BundleError."""
 

@@ -70,6 +70,13 @@ class MissingError(LinkError):
     code = "R0909"
 
 
+def hint_to_make(sort: str, bucket: str) -> str:
+    """How to make a bucket that is missing. Those of a fleet have settings on which its safety depends."""
+    if bucket.startswith("reactor_"):
+        return "an operator makes it: reactor fleet init"
+    return f"make it with `nats {sort} add {bucket}`, or correct the name"
+
+
 class ApiError(LinkError):
     """JetStream refuses a request.
 

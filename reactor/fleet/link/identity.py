@@ -33,6 +33,11 @@ def identity(options: Options, server: Server, nonce: object) -> dict[str, Any]:
     return {}
 
 
+def require_credentials(options: Options) -> None:
+    """Raise ContextError or ExpiredError if the key of these options can't be used now, without a connection."""
+    _credentials(options)
+
+
 def described(options: Options, server: Server) -> str:
     """Return the identity that the client claims, for messages, without secrets."""
     if options.credentials:

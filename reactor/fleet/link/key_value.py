@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
-from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing
+from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.reading import Start
 from reactor.fleet.link.stored import Stored, last_message, last_messages
@@ -39,6 +39,11 @@ class Entry(NamedTuple):
     def deleted(self) -> bool:
         """Whether the key has no value."""
         return self.operation != "put"
+
+
+def is_key(text: str) -> bool:
+    """Whether ``text`` may be a key. A server takes more, so who reads what others wrote may find keys that are none."""
+    return _KEY.fullmatch(text) is not None
 
 
 class KeyValue:
@@ -219,7 +224,7 @@ class KeyValue:
         return Entry(key, stored.data if operation == "put" else b"", stored.sequence, operation, stored.time)
 
     def _subject(self, key: str) -> str:
-        if not _KEY.fullmatch(key):
+        if not is_key(key):
             raise ValueError(f"not a key: {key!r}")
         return self.prefix + key
 
@@ -234,5 +239,5 @@ class KeyValue:
         where = self.js.connection.status.server
         return MissingError(
             f"there is no key-value bucket {self.bucket} at the NATS server {where}",
-            f"make it with `nats kv add {self.bucket}`, or correct the name",
+            hint_to_make("kv", self.bucket),
         )

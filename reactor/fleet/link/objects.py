@@ -20,6 +20,7 @@ from reactor.fleet.link.errors import (
     MissingError,
     NoRespondersError,
     describing_missing,
+    hint_to_make,
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
@@ -257,7 +258,7 @@ class ObjectStore:
         where = self.js.connection.status.server
         return MissingError(
             f"there is no object store {self.bucket} at the NATS server {where}",
-            f"make it with `nats object add {self.bucket}`, or correct the name",
+            hint_to_make("object", self.bucket),
         )
 
 

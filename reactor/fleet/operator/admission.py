@@ -109,7 +109,9 @@ class Admission:
     def _card_of(self, spec: HostSpec, request: Request) -> SignedCard | None:
         """The card of a known host with the same keys; None if the host gets a new card. Raises RefusedError."""
         if request.key in spec.revoked_keys:
-            raise RefusedError(f"the key of {request.host} was revoked", "let the host make new keys")
+            hint = "remove fleet.creds beside fleet.yaml on the host, which then makes a new key; an operator allows it: "
+            again = f"reactor fleet expel {request.host} --rekey"
+            raise RefusedError(f"the key of {request.host} was revoked", hint + again)
         if spec.rejoins:
             return None
         again = f"reactor fleet expel {request.host} --rekey"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reactor.fleet.bucket_names import CHANNELS
+from reactor.fleet.documents import is_channel_name
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock
-from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError, begin
+from reactor.fleet.rollout.commands import Author, NewRelease, RolloutError, begin, no_release
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.state import ChannelState
 
@@ -27,7 +28,11 @@ class Channels:
         return sorted(await self._kv.keys())
 
     async def read(self, channel: str) -> tuple[ChannelState | None, int]:
-        """The state of a channel and its revision; None before the first release."""
+        """The state of a channel and its revision; None before the first release. Raises RolloutError for what is no name."""
+        if not is_channel_name(channel):
+            raise RolloutError(
+                f"{channel!r} is no name of a channel", "only a-z, 0-9 and - are allowed, and - not at an end"
+            )
         entry = await self._kv.last(channel)
         if entry is None:
             return None, 0
@@ -52,9 +57,7 @@ class Channels:
 
         def decide(before: ChannelState | None, author: Author) -> ChannelState:
             if before is None:
-                raise RolloutError(
-                    f"the channel {channel} has no release", "begin one: reactor fleet release"
-                )
+                raise no_release(channel)
             return act(before, author)
 
         return await self._decided(channel, decide, by, why)

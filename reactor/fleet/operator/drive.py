@@ -1,6 +1,6 @@
 """The driver: the process that begins waves.
 
-One drives a channel at a time, by a lease; every step is written only if the revision is unchanged.
+One drives a channel at a time, by a lease; every step is written only if the revision is unchanged. The others look on.
 
 A driver that can't renew its lease stops writing at once. If two drivers write at once, only one succeeds, whatever the
 leases say.
@@ -14,12 +14,12 @@ from contextlib import ExitStack
 
 import trio
 
+from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANNELS, DRIVE, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.documents import canonical
+from reactor.fleet.documents import DocumentError, canonical
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.status import ignore
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -39,6 +39,8 @@ class Lease:
         self._value = canonical({"by": name, "token": secrets.token_hex(8)})
         self._revision: int | None = None
         self._until = -1.0
+        self.is_taken = False
+        """Whether another driver had it when it was asked for last."""
 
     @property
     def held(self) -> bool:
@@ -54,9 +56,9 @@ class Lease:
             else:
                 self._revision = await self._kv.update(self._channel, self._value, self._revision, ttl=LEASE)
         except WrongRevisionError:
-            self._revision, self._until = None, -1.0
+            self._revision, self._until, self.is_taken = None, -1.0, True
             return False
-        self._until = asked + LEASE
+        self._until, self.is_taken = asked + LEASE, False
         return True
 
     async def give_back(self) -> None:
@@ -69,7 +71,8 @@ class Lease:
 class Driver:
     """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
 
-    ``on_trouble`` gets each failure of the network or the servers, once until a step succeeds.
+    ``on_trouble`` gets each failure of the network or the servers, and each document that can't be read, once until a
+    step succeeds.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class Driver:
         name: str,
         *,
         on_state: Callable[[ChannelState, str], None] = lambda _, __: None,
-        on_trouble: Callable[[LinkError], None] = ignore,
+        on_trouble: Callable[[ReactorError], None] = lambda _: None,
         interval: float = 5.0,
     ) -> None:
         self.channel = channel
@@ -134,24 +137,30 @@ class Driver:
             return
 
     async def _step_if_allowed(self) -> ChannelState | None:
-        """Make a step; return the state, None while another one drives or the network is away."""
-        if not self.lease.held:
+        """Make a step, or look on while another one drives; return the state, None while the network is away."""
+        if not self.lease.held and not self.lease.is_taken:
             return None
         try:
-            found = await self.step()
-        except LinkError as error:
+            found = await (self.step() if self.lease.held else self._look_on())
+        except (LinkError, DocumentError) as error:
             self._fail(error)
             return None
         self._reported_troubles.clear()
         return found
 
-    def _fail(self, error: LinkError) -> None:
+    def _fail(self, error: ReactorError) -> None:
         if error.message not in self._reported_troubles:
             self._reported_troubles.add(error.message)
             self._on_trouble(error)
 
+    async def _look_on(self) -> ChannelState | None:
+        state, _ = await self._channels.read(self.channel)
+        if state is not None:
+            self._report(state, state.why)
+        return state
+
     async def step(self) -> ChannelState | None:
-        """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
+        """Decide the next state, and write it if the lease is still valid. Raises LinkError, DocumentError."""
         state, revision = await self._channels.read(self.channel)
         if state is None:
             return None

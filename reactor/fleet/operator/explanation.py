@@ -40,7 +40,7 @@ def _channel(fleet: FleetView, host: KnownHost, channel: str) -> list[str]:
         override=override,
     )
     lines.append(
-        f"    rank {line.rank} of release {state.serial}, which is {state.phase} with the wave {state.wave}"
+        f"    rank {line.rank} of 10,000 in release {state.serial}, which is {state.phase}, with a wave of {state.wave / 100:g} %"
     )
     lines.append(f"    should have {_named(desired.release, state)}: {desired.why}")
     lines.append(f"    has {_named(report.in_force if report else None, state)}" + _since(report))
@@ -84,7 +84,8 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
         return ["  it has never reported"]
     engine = summary.engine
     counts = f"{engine.resources} resources, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
-    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed"]
+    would = f", {engine.would_change} would change" if engine.would_change else ""
+    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed{would}"]
     lines += [f"    {ref}: {why}" for ref, why in engine.worst]
     lines += [
         f"    health check {name}: {status}"

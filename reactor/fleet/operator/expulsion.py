@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from reactor.atomic_write import replace_file
-from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED
+from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED, SLOTS
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.key_value import Entry
+from reactor.fleet.link.key_value import Entry, is_key
 from reactor.fleet.operator import accounts
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.account_update import Confirmations, update_account
@@ -87,10 +87,10 @@ def _keys_in(entries: Iterable[Entry], cards: str) -> tuple[str, ...]:
 
 
 async def _delete_values(js: JetStream, host: str) -> None:
-    """Delete the secrets of a host and the values that it shares."""
-    for name in (SECRETS, SHARED):
+    """Delete the secrets of a host, the values that it shares, and its slots: it may have taken them without end."""
+    for name, wanted in ((SECRETS, f"{host}.*"), (SHARED, f"{host}.*"), (SLOTS, f"*.*.{host}")):
         values = js.key_value(name)
-        for key in await values.keys(f"{host}.*"):
+        for key in filter(is_key, await values.keys(wanted)):
             await (values.purge(key) if name == SECRETS else values.delete(key))
 
 

@@ -44,11 +44,12 @@ class LiveFleet:
         self._unread = 6
 
     async def run(self) -> None:
-        """Follow until cancelled. Raises LinkError."""
+        """Follow until cancelled. Raises LinkError, and DocumentError for a damaged spec or channel, as reading at once does."""
         await self._clock.measure()
         async with trio.open_nursery() as nursery:
+            strictly = partial(self._follow, left_out=())
             nursery.start_soon(
-                self._follow, HOSTS, self._specs, lambda entry: HostSpec.from_bytes(entry.value, entry.key)
+                strictly, HOSTS, self._specs, lambda entry: HostSpec.from_bytes(entry.value, entry.key)
             )
             nursery.start_soon(
                 self._follow,
@@ -57,7 +58,7 @@ class LiveFleet:
                 lambda entry: (read_summary(entry.value, entry.key), entry.time),
             )
             nursery.start_soon(
-                self._follow,
+                strictly,
                 CHANNELS,
                 self._channels,
                 lambda entry: ChannelState.from_bytes(entry.value, entry.key),
@@ -74,8 +75,9 @@ class LiveFleet:
         read: Callable[[Entry], _Value],
         *filters: str,
         headers_only: bool = False,
+        left_out: tuple[type[Exception], ...] = _DAMAGED,
     ) -> None:
-        """Keep the values of a bucket. A damaged value counts as none."""
+        """Keep the values of a bucket. A value whose reader raises one of ``left_out`` counts as none."""
         async with self.js.key_value(bucket).watch(*filters, headers_only=headers_only) as entries:
             async for entry in entries:
                 if entry is None:
@@ -86,7 +88,7 @@ class LiveFleet:
                     continue
                 kept.pop(entry.key, None)
                 if not entry.deleted:
-                    with suppress(*_DAMAGED):
+                    with suppress(*left_out):
                         kept[entry.key] = read(entry)
                 if self.complete.is_set():
                     self.changed.set()

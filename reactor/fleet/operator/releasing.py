@@ -22,7 +22,7 @@ from reactor.fleet.rollout.waves import DEFAULT, parse_waves
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """The options of a new release. ``waves``: as text; times in seconds since 1970."""
+    """The options of a new release. ``waves``: as text; ``serial``: the number after the last if None; times in seconds since 1970."""
 
     channel: str
     by: str
@@ -30,13 +30,16 @@ class ReleaseOptions:
     gate: Gate = field(default_factory=Gate)
     note: str = ""
     targets: str = ""
-    floor: int | None = None
+    serial: int | None = None
     not_before: float | None = None
     expires: float | None = None
 
 
 async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -> Release:
-    """Return the release that would follow now, unsigned. Raises RolloutError, ReleaseError, LinkError."""
+    """Return the release that would follow now, unsigned. Raises RolloutError, ReleaseError, LinkError.
+
+    Its floor is the release before: a rollback stays possible, and no way back to an older one that was signed once.
+    """
     channels = Channels(js)
     state, _ = await channels.read(options.channel)
     previous = _in_force(state)
@@ -45,15 +48,14 @@ async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -
         raise RolloutError(
             f"the release in force in {options.channel}, {previous[:19]}, is not stored any more"
         )
-    floor = options.floor if options.floor is not None else (before[0].floor if before else 1)
     release = Release(
         channel=options.channel,
-        serial=state.serial + 1 if state else 1,
+        serial=options.serial or (state.serial + 1 if state else 1),
         bundle=bundle.digest,
         size=len(bundle.data),
         previous=previous,
         created=float(int(await channels.clock.now())),
-        floor=floor,
+        floor=before[0].serial if before else 1,
         targets=options.targets,
         not_before=options.not_before,
         expires=options.expires,

@@ -6,43 +6,52 @@ import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import NoKeysError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.keyring import KeyringError
-from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
+from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
 
 _FILE = "servers.json"
 
 
 def save_servers(directory: str, servers: Sequence[str], ca: str | None) -> bool:
-    """Store the URLs of the servers; return whether they changed. Raises OSError."""
+    """Store the URLs of the servers; return whether they changed. Without ``ca`` that of before stays. Raises OSError, KeyringError."""
     path = os.path.join(directory, _FILE)
-    data = json.dumps({"servers": list(servers), "ca": ca}).encode()
+    before = _saved(directory) if os.path.lexists(path) else {}
+    new = {"servers": list(servers), "ca": ca or before.get("ca")}
+    if new != before:
+        replace_file(path, json.dumps(new).encode(), 0o600)
+    return new != before
+
+
+def _saved(directory: str) -> dict[str, Any]:
+    """The stored URLs and the CA. Raises KeyringError."""
     try:
-        with open(path, "rb") as file:
-            if file.read() == data:
-                return False
-    except FileNotFoundError:
-        pass
-    replace_file(path, data, 0o600)
-    return True
+        with open(os.path.join(directory, _FILE), "rb") as file:
+            found = json.load(file)
+        return {"servers": list(map(str, found["servers"])), "ca": found["ca"]}
+    except FileNotFoundError as error:
+        raise KeyringError(f"there is no fleet in {directory}", "make one: reactor fleet init") from error
+    except (ValueError, KeyError, TypeError) as error:
+        hint = "remove it, and run reactor fleet init again"
+        raise KeyringError(f"{directory}/{_FILE} can't be read", hint) from error
 
 
 def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Options:
     """Return the options to connect as the operator, or as ``user``. Raises KeyringError."""
-    try:
-        with open(os.path.join(directory, _FILE), "rb") as file:
-            found = json.load(file)
-        servers, ca = tuple(map(str, found["servers"])), found["ca"]
-    except FileNotFoundError as error:
-        raise KeyringError(f"there is no fleet in {directory}", "make one: reactor fleet init") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise KeyringError(f"{directory}/{_FILE} can't be read", "run reactor fleet init again") from error
-    credentials = os.path.join(directory, user)
-    return Options(servers=servers, ca=ca, credentials=credentials, name="reactor fleet", origin=directory)
+    found, credentials = _saved(directory), os.path.join(directory, user)
+    return Options(
+        servers=tuple(found["servers"]),
+        ca=found["ca"],
+        credentials=credentials,
+        name="reactor fleet",
+        origin=directory,
+    )
 
 
 @asynccontextmanager
@@ -53,5 +62,10 @@ async def operator_session(
 
     Raises KeyringError, and LinkError if no server answers in time.
     """
-    async with connected(operator_options(directory, user), seconds=seconds) as connection:
-        yield JetStream(connection)
+    try:
+        async with connected(operator_options(directory, user), seconds=seconds) as connection:
+            yield JetStream(connection)
+    except NoKeysError as error:
+        file = os.path.join(directory, CONFIG)
+        error.hint = f"include {file} in the configuration of this server, and reload it"
+        raise

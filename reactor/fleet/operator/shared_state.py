@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reactor.fleet.bucket_names import SHARED, SLOTS
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.key_value import Entry
+from reactor.fleet.link.key_value import Entry, is_key
 from reactor.fleet.shared_value import SharedValue, by_host
 from reactor.fleet.slot_holder import Place, holder_of
 
@@ -27,7 +27,8 @@ class HeldSlot(NamedTuple):
 
 async def held_slots(js: JetStream, name: str | None) -> list[HeldSlot]:
     """Return the held slots of one name, or all, by name and number. Raises LinkError."""
-    found = [_held(entry) for entry in await js.key_value(SLOTS).entries("*.*.*")]
+    entries = await js.key_value(SLOTS).entries("*.*.*")
+    found = [_held(entry) for entry in entries if is_key(entry.key)]
     return sorted(each for each in found if name is None or each.name == name)
 
 

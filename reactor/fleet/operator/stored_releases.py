@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reactor.fleet.bucket_names import BUNDLES, CHANNELS, HOSTS
+from reactor.fleet.bucket_names import BUNDLES, CHANNELS, HOSTS, STATE
 from reactor.fleet.bundle.pack import Bundle
-from reactor.fleet.documents import MOST_BYTES, DocumentError
+from reactor.fleet.documents import MOST_BYTES, DocumentError, is_host_id
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
@@ -21,6 +21,7 @@ from reactor.fleet.release.sshsig import MOST_BYTES as MOST_SIGNATURE_BYTES
 from reactor.fleet.release.sshsig import parse_signatures
 from reactor.fleet.rollout.commands import RolloutError
 from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.summary import read_summary
 
 
 async def publish_bundle(js: JetStream, bundle: Bundle) -> bool:
@@ -131,6 +132,7 @@ async def pin_host(
     specs = await read_host_specs(js)
     if host in specs and release.channel not in specs[host].channels:
         raise RolloutError(f"{host} does not follow the channel {release.channel}")
+    await _require_above_floor(js, host, release)
     signed = SignedPin(pin.to_bytes().decode(), sign(pin.to_bytes()).decode())
 
     def pinned(spec: HostSpec) -> HostSpec:
@@ -138,6 +140,19 @@ async def pin_host(
 
     await change_host_spec(js, host, pinned)
     return pin
+
+
+async def _require_above_floor(js: JetStream, host: str, release: Release) -> None:
+    """Raise RolloutError if the host would refuse ``release``, as far as its last summary tells."""
+    entry = await js.key_value(STATE).get(host) if is_host_id(host) else None
+    report = read_summary(entry.value, host).channels.get(release.channel) if entry else None
+    found = await published_release(js, report.in_force) if report and report.in_force else None
+    if found and release.serial < found[0].floor:
+        name = f"{release.channel} --again {release.serial} --draft"
+        raise RolloutError(
+            f"{host} has release {found[0].serial}, so it takes none below {found[0].floor}",
+            f"sign the bundle anew, and pin to that: reactor fleet release {name}",
+        )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _Document = TypeVar("_Document")
 
 
 async def _parsed(entries: list[Entry], parse: Callable[[bytes, str], _Document]) -> dict[str, _Document]:
-    """Parse the documents, and leave out the damaged ones.
+    """Parse the documents. Raises DocumentError for the first damaged one.
 
     Other tasks run in between: to parse 10,000 takes so long that their answers would come too late.
     """
@@ -29,15 +29,15 @@ async def _parsed(entries: list[Entry], parse: Callable[[bytes, str], _Document]
     for start in range(0, len(entries), _AT_ONCE):
         await trio.lowlevel.checkpoint()
         for entry in entries[start : start + _AT_ONCE]:
-            try:
-                found[entry.key] = parse(entry.value, entry.key)
-            except DocumentError:
-                continue
+            found[entry.key] = parse(entry.value, entry.key)
     return found
 
 
 async def read_host_specs(js: JetStream) -> dict[str, HostSpec]:
-    """The spec of each host, by id. A damaged document is left out. Raises LinkError."""
+    """The spec of each host, by id. Raises LinkError, and DocumentError for a damaged one.
+
+    Without it, nobody knows the channels of the host, and a wave would go on as if it were in none.
+    """
     return await _parsed(await js.key_value(HOSTS).entries(), HostSpec.from_bytes)
 
 
@@ -47,12 +47,19 @@ async def read_summaries(js: JetStream) -> dict[str, tuple[Summary, float]]:
     A summary that can't be read counts as none: such a host is silent, and that stops a wave.
     """
     entries = await js.key_value(STATE).entries()
-    found = await _parsed(entries, read_summary)
-    return {entry.key: (found[entry.key], entry.time) for entry in entries if entry.key in found}
+    found = await _parsed(entries, _summary_or_none)
+    return {entry.key: (told, entry.time) for entry in entries if (told := found[entry.key]) is not None}
+
+
+def _summary_or_none(data: bytes, host: str) -> Summary | None:
+    try:
+        return read_summary(data, host)
+    except DocumentError:
+        return None
 
 
 async def read_views(js: JetStream, channel: str, serial: int) -> list[HostView]:
-    """The hosts that follow ``channel``, with their ranks in release ``serial``. Raises LinkError."""
+    """The hosts that follow ``channel``, with their ranks in release ``serial``. Raises LinkError, DocumentError."""
     specs, summaries = await read_host_specs(js), await read_summaries(js)
     views = []
     for name, each in specs.items():

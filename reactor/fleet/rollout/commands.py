@@ -36,6 +36,11 @@ class NewRelease:
     previous: str | None
 
 
+def no_release(channel: str) -> RolloutError:
+    """The error of a command for a channel that has no release."""
+    return RolloutError(f"the channel {channel} has no release", "begin one: reactor fleet release")
+
+
 def begin(
     before: ChannelState | None, release: NewRelease, waves: Sequence[int], gate: Gate, author: Author
 ) -> ChannelState:

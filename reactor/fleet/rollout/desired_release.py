@@ -26,6 +26,12 @@ class HostOverride:
         """Whether the host keeps its release at ``now``."""
         return self.hold and (self.hold_until is None or now < self.hold_until)
 
+    def ends(self, now: float) -> float | None:
+        """When the first of the hold and the pin that are in force at ``now`` ends; None if none does."""
+        ends = [self.hold_until] if self.is_held(now) else []
+        ends += [self.pin_until] if self.pinned(now) else []
+        return min((each for each in ends if each is not None), default=None)
+
 
 @dataclass(frozen=True)
 class DesiredRelease:
@@ -55,15 +61,20 @@ def desired_release(
     release; it does not wait with its first one, nor with going back in a revert.
     """
     override = override or HostOverride()
+    is_taken_back = state.phase in (Phase.REVERTING, Phase.REVERTED)
     if override.is_held(now) and in_force is not None:
         return DesiredRelease(in_force, override.why or "the host is held at its release", is_held=True)
     if pin := override.pinned(now):
         found = DesiredRelease(pin, override.why or "the host is pinned to this release", is_held=True)
     elif rank < state.wave:
-        found = DesiredRelease(state.release, f"rank {rank} is in the wave {state.wave}")
+        found = DesiredRelease(state.release, f"rank {rank} is in the wave of {state.wave / 100:g} %")
+    elif is_taken_back:
+        found = DesiredRelease(state.previous, f"release {state.serial} was taken back")
     else:
-        found = DesiredRelease(state.previous, f"rank {rank} is not in the wave {state.wave} yet")
-    reverts = state.phase is Phase.REVERTING and not found.is_held
+        found = DesiredRelease(
+            state.previous, f"rank {rank} is not in the wave of {state.wave / 100:g} % yet"
+        )
+    reverts = is_taken_back and in_force == state.release and not found.is_held
     if found.release in (in_force, None) or in_force is None or reverts or is_open(windows, now):
         return found
     return DesiredRelease(

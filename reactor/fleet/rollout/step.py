@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reactor.fleet.rollout.conditions import count_wave, next_wave_blocker, too_many_failed, unmet_condition
-from reactor.fleet.rollout.hosts import HostView
+from reactor.fleet.rollout.hosts import HostPhase, HostView
 from reactor.fleet.rollout.rank import RANKS
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.rollout.waves import next_wave
@@ -64,11 +64,7 @@ def halted(state: ChannelState, trouble: str, now: float, by: str) -> ChannelSta
 def _revert(state: ChannelState, hosts: Iterable[HostView], now: float, by: str) -> Step:
     """End a revert when no host that has reported since then has the release."""
     known = [host for host in hosts if host.heard is not None]
-    left = [
-        host
-        for host in known
-        if state.release in (host.in_force, host.about) and not host.is_outside(state.release)
-    ]
+    left = [host for host in known if _may_have(host, state.release)]
     unheard = [host for host in left if host.heard is not None and host.heard < state.since]
     if len(left) > len(unheard):
         return Step(None, f"{len(left)} hosts still have the release")
@@ -77,6 +73,12 @@ def _revert(state: ChannelState, hosts: Iterable[HostView], now: float, by: str)
             None, f"{len(unheard)} hosts that had the release have not reported since the revert began"
         )
     return _written(replace(state, phase=Phase.REVERTED, since=now, by=by))
+
+
+def _may_have(host: HostView, release: str) -> bool:
+    """Whether a host has ``release``, or may be about to take it: one that has refused it does not."""
+    is_refused = host.about == release and host.phase is HostPhase.REJECTED and host.in_force != release
+    return release in (host.in_force, host.about) and not is_refused and not host.is_outside(release)
 
 
 def _written(state: ChannelState) -> Step:

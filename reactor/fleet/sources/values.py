@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from reactor.fleet.link.errors import ContextError, LinkError, MissingError, UnreachableError
+from reactor.fleet.link.errors import (
+    ContextError,
+    DamagedError,
+    DeniedError,
+    LinkError,
+    MissingError,
+    UnreachableError,
+)
 from reactor.fleet.link.status import Status
 from reactor.fleet.registry.entry import STREAM, entry_of_record, filter_subject
 from reactor.fleet.registry.file_sd import file_sd
@@ -92,7 +99,7 @@ class Value:
         if entry is None:
             hint = f"write it with `nats kv put {bucket} {key}`, or correct the name"
             raise MissingError(f"there is no key {key} in the key-value bucket {bucket}", hint)
-        return entry.value[:_LARGEST].decode("utf-8", "replace")
+        return _text(entry.value, f"the value of {key} in the key-value bucket {bucket}")
 
     def current(self, value: Any) -> None:
         """Store the current value.
@@ -115,7 +122,17 @@ class Value:
         if self.problem is None and self.is_asked:
             self.read = time.time()
         self.problem, self.is_asked = error, True
-        self.is_wrong = isinstance(error, MissingError | ContextError)
+        self.is_wrong = isinstance(error, MissingError | ContextError | DamagedError)
+
+
+def _text(data: bytes, what: str) -> str:
+    """Return the text of a value. Raises DamagedError: a file with only a part of it would be wrong."""
+    if len(data) > _LARGEST:
+        raise DamagedError(f"{what} has {len(data):,} bytes, and at most {_LARGEST:,} are read")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise DamagedError(f"{what} is not UTF-8 text", "encode bytes in base64") from None
 
 
 class NatsValues:
@@ -235,7 +252,7 @@ class NatsValues:
         await js.connection.wait_up()
         try:
             found = await value.fetch(js, self._stream)
-        except MissingError as error:
+        except (MissingError, DamagedError, DeniedError) as error:
             value.failed(error)
             return value.warning or f"{value.name}: {error}"
         except LinkError as error:
