@@ -166,6 +166,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         yield PathWatch(self.name)
         if self._created is not None:
             yield PathWatch(self._created)
+        elif self.extract_parent is not None:
+            yield PathWatch(self.extract_parent, is_name=True)
 
     async def observe(self) -> ArchiveState:
         """The state on this host. The server is not asked."""
@@ -184,7 +186,7 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             return
         with ErrorContext(f"write {self.name}"), Parent(self.name):
             pass
-        if self.extract_parent is None or state.creates_exists:
+        if self.extract_parent is None or (self._created is not None and state.creates_exists):
             return
         with (
             ErrorContext(f"unpack {self.name} into {self.extract_parent}"),
