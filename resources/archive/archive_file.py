@@ -46,6 +46,8 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
         ErrorContext(f"download {source.shown} to {desired.path}"),
         Parent(desired.path) as (directory, base),
     ):
+        if desired.extract_parent is not None:
+            staging.refuse_other_than_directory(desired.extract_parent)
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.resume(fingerprint(source.url))

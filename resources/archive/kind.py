@@ -20,7 +20,6 @@ from reactor import (
     PropertyProblem,
     Relations,
     Resource,
-    ResourceError,
     SingleFile,
     UnpackingLimits,
     archive_format,
@@ -39,7 +38,7 @@ from reactor.resources.archive.property_types import (
     Size,
     UnpackedMode,
 )
-from reactor.resources.archive.staging import may_be_directory
+from reactor.resources.archive.staging import refuse_other_than_directory
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.remote_source import Source
 from reactor.resources.download.source import Checksum, split_credentials, unprotected
@@ -192,9 +191,7 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             ErrorContext(f"unpack {self.name} into {self.extract_parent}"),
             Parent(first_missing_path(self.extract_parent)),
         ):
-            if not may_be_directory(self.extract_parent):
-                hint = "name a directory in extract_parent, or remove what is there"
-                raise ResourceError(f"{self.extract_parent} is not a directory", hint)
+            refuse_other_than_directory(self.extract_parent)
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path of the archive, and its SHA-256, which is None if there is no archive."""

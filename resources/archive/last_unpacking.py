@@ -34,8 +34,7 @@ def is_outdated(desired: Desired) -> bool:
 
     Where `creates` is given, its existence decides about the directory.
     """
-    last = read_record(_KIND, desired.path)
-    if desired.extract_parent is None or last is None:
+    if desired.extract_parent is None or (last := read_record(_KIND, desired.path)) is None:
         return False
     if desired.creates is None and last.get("into") != desired.extract_parent:
         return True
