@@ -12,7 +12,17 @@ from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 
 
-class RunStore(Protocol):
+class StoredReversals(Protocol):
+    """Knows what undoes a resource."""
+
+    def can_undo(self, ref: str) -> bool:
+        """Whether the state before the first change of ``ref`` is stored."""
+
+    def reversal_of(self, ref: str) -> Resource | None:
+        """The stored reversal of ``ref``; None if there is none, or nothing to undo."""
+
+
+class RunStore(StoredReversals, Protocol):
     """Records what must survive the process before and after each change, and returns it at the start of a run."""
 
     def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
@@ -43,12 +53,6 @@ class RunStore(Protocol):
     def refreshed(self, ref: str) -> None:
         """That check succeeded: the refreshes pending when it began are done; those recorded since stay pending."""
 
-    def can_undo(self, ref: str) -> bool:
-        """Whether the state before the first change of ``ref`` is stored."""
-
-    def reversal_of(self, ref: str) -> Resource | None:
-        """The stored reversal of ``ref``; None if there is none, or nothing to undo."""
-
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Store ``reversal``, which restores that state.
 
@@ -60,6 +64,9 @@ class RunStore(Protocol):
 
         Deletes the records of resources that no longer ask for it.
         """
+
+    def hand_over(self, ref: str, heir: str, reversal: Resource) -> None:
+        """``heir`` is ``ref`` under another name: it is undone by ``reversal``, and ``ref`` has no record any more."""
 
     def undone(self, ref: str) -> None:
         """``ref`` is as it was before its first change: delete its record."""

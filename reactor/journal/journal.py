@@ -91,7 +91,7 @@ class Journal:
 
     def can_undo(self, ref: str) -> bool:
         """Whether there is an undo record for ``ref``."""
-        return ref in self._undo_records
+        return self._undo_records.can_undo(ref)
 
     def reversal_of(self, ref: str) -> Resource | None:
         """The resource that undoes ``ref``; None if there is none, or nothing to undo."""
@@ -121,6 +121,11 @@ class Journal:
         """Delete all records of ``ref`` after it was undone."""
         self._forget(ref, gone=True)
 
+    def hand_over(self, ref: str, heir: str, reversal: Resource) -> None:
+        """Let ``reversal``, which would undo ``ref``, undo ``heir``. Until it is on the disk, the next run does it again."""
+        self._write_buffer.set_original(heir, self._undo_records.add(heir, reversal))
+        self._forget(ref, gone=True)
+
     def held(self) -> list[str]:
         """The refs with undo records. The file contents that undo needs are kept outside of the journal."""
         return [row.ref for row in self._undo_records.rows()]
@@ -139,7 +144,7 @@ class Journal:
         if self._applied.get(ref) is resource:
             return
         self._note_applied(ref, resource)
-        if resource.meta.reverse and ref not in self._undo_records:
+        if resource.meta.reverse and not self.can_undo(ref):
             # It was as desired from the start, so there is nothing to undo.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._writer.wake()

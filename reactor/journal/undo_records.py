@@ -35,7 +35,8 @@ class UndoRecords:
         self._warn = warn
         self._rows = {row.ref: row for row in found}
 
-    def __contains__(self, ref: str) -> bool:
+    def can_undo(self, ref: str) -> bool:
+        """Whether there is a record of ``ref``."""
         return ref in self._rows
 
     def rows(self) -> list[UndoRecord]:

@@ -182,6 +182,10 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
             return type(self)(name=self.name, mode="auto")
         return type(self)(name=self.name, path=state.current)
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless another alternative was added, and only that would be removed."""
+        return None if recorded.ensure == "absent" and recorded.path != self.path else True
+
     @property
     def _mode(self) -> str:
         return self.mode or "manual"

@@ -9,7 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
@@ -28,9 +28,13 @@ from reactor.journal.state_directory import (
     is_ours,
 )
 from reactor.journal.store import has_set_aside
+from reactor.journal.undo_records import UndoRecords
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+if TYPE_CHECKING:
+    from reactor.engine.run_store import StoredReversals
 
 _GOES_ON = "the run goes on, but forgets pending refreshes when it ends"
 
@@ -48,7 +52,7 @@ class State(NamedTuple):
     journal: Journal | None = None
     backups: Store | None = None
     pending_refreshes: frozenset[str] = frozenset()
-    recorded: frozenset[str] | None = None
+    recorded: StoredReversals | None = None
     complete: bool = True
 
     @property
@@ -100,7 +104,7 @@ def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
         if os.path.lexists(os.path.join(location.path, FILE_NAME)):
             yield _recovered_copy(location.path, warn)
         else:
-            yield State(recorded=frozenset())
+            yield State(recorded=UndoRecords((), "", warn))
 
 
 def _without_journal(
@@ -125,7 +129,7 @@ def _recovered_copy(directory: str, warn: Warn) -> State:
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return State(pending_refreshes=history.pending_refreshes(), recorded=history.recorded())
+            return State(pending_refreshes=history.pending_refreshes(), recorded=history.recorded(warn))
     except HistoryError as error:
         warn(f"{error}; pending refreshes of earlier runs are not shown")
         return State()
