@@ -51,13 +51,13 @@ class Reversals:
         return with_reversals(graph, list(self.pending.values()))
 
     def _found(self, run_store: RunStore, graph: Graph) -> list[Resource]:
-        """The reversals of resources that are not in ``graph``.
+        """The reversals of resources that are not in ``graph``, and that none of its loops may make later.
 
         No new ones while a part of the manifest can't be read.
         """
         if graph.has_unread_parts:
             return [each for ref, each in self.pending.items() if ref not in graph.resources]
-        return run_store.reversals(graph.resources)
+        return run_store.reversals(graph.resources, graph.may_have)
 
     def _hand_over(self, run_store: RunStore, reversal: Resource, owners: Sequence[Resource]) -> None:
         """Let one of the ``owners`` be undone by ``reversal``, if it is the same resource under another name."""

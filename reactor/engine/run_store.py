@@ -59,8 +59,10 @@ class RunStore(StoredReversals, Protocol):
         On disk when this returns; raises ResourceError if it can't be stored.
         """
 
-    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
-        """The reversals of resources that are not in ``resources`` and asked to be undone, the last changed first.
+    def reversals(self, resources: Mapping[str, Resource], may_have: Callable[[str], bool]) -> list[Resource]:
+        """The reversals of resources that asked to be undone and are neither in ``resources`` nor may come there.
+
+        The last changed comes first. ``may_have`` says whether a ref is in the manifest, or in a part of it that is not known yet.
 
         Deletes the records of resources that no longer ask for it.
         """

@@ -110,9 +110,11 @@ class Journal:
             hint = "it is changed once the journal can be written again"
             raise ResourceError(f"{ref} could not be undone: {self._writer.refusal}", hint)
 
-    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
+    def reversals(
+        self, resources: Mapping[str, Resource], may_have: Callable[[str], bool] | None = None
+    ) -> list[Resource]:
         """The resources that undo everything that left the manifest with ``reverse: true``, the last changed first."""
-        undo, forget = self._undo_records.compare(resources)
+        undo, forget = self._undo_records.compare(resources, may_have or resources.__contains__)
         for ref in forget:
             self._forget(ref, gone=ref not in resources)
         return undo

@@ -69,8 +69,10 @@ class UndoRecords:
         """Delete the record of ``ref``. Returns whether there was one."""
         return self._rows.pop(ref, None) is not None
 
-    def compare(self, resources: Mapping[str, Resource]) -> tuple[list[Resource], list[str]]:
-        """Compare the records with the current ``resources``.
+    def compare(
+        self, resources: Mapping[str, Resource], may_have: Callable[[str], bool]
+    ) -> tuple[list[Resource], list[str]]:
+        """Compare the records with the current ``resources``. What ``may_have`` names may still come, and keeps its record.
 
         Return the resources that undo removed ones, the last changed first; and the refs of the records to delete:
         those of resources without ``reverse: true``, and of removed resources with nothing to undo.
@@ -82,6 +84,8 @@ class UndoRecords:
             if (resource := resources.get(row.ref)) is not None:
                 if not resource.meta.reverse:
                     forget.append(row.ref)
+            elif may_have(row.ref):
+                continue
             elif (reversal := self._made(row)) is not None:
                 undo.append(reversal)
             else:

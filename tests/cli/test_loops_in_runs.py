@@ -118,3 +118,42 @@ def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_w
         until("converged")
         process.send_signal(signal.SIGTERM)
         assert "is declared twice" in finish(process).err
+
+
+UNDONE = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+  - file:
+      - "{dir}/{{ item }}":
+          {for_each: "{{ fromJSON(output('exec#list').stdout) }}", content: "{{ item }}", meta: {reverse: true}, {own}}
+"""
+
+
+def test_what_a_loop_has_made_is_undone_when_it_is_known_to_be_gone(site, tmp_path):
+    path, names = site(before=UNDONE), tmp_path / "names"
+    put(names, '["user-a", "user-b"]')
+    assert run(path).code == 0
+    for text, left in [('["user-a", "user-b"]', 2), ("no list", 2), ('["user-b"]', 1)]:
+        put(names, text)
+        inode = (tmp_path / "user-b").stat().st_ino
+        done = run(path)
+        assert done.code == (1 if text == "no list" else 0)
+        assert len(files(tmp_path)) == left
+        assert (tmp_path / "user-b").stat().st_ino == inode, "it stayed all the time"
+    put(path, "resources: []")
+    assert run(path).code == 0
+    assert files(tmp_path) == []
+
+
+def test_what_was_as_desired_from_the_start_is_remembered_while_the_loop_is_unknown(site, tmp_path):
+    path = site(before=UNDONE)
+    put(tmp_path / "names", '["user-a"]')
+    put(tmp_path / "user-a", "user-a")
+    (tmp_path / "user-a").chmod(0o644)
+    assert run(path).code == 0
+    put(tmp_path / "user-a", "drift")
+    assert run(path).code == 0
+    put(path, "resources: []")
+    assert run(path).code == 0
+    assert (tmp_path / "user-a").read_text() == "user-a", "the drift is not what was there before"

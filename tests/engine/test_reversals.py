@@ -64,7 +64,7 @@ class Notes:
     async def record_reversal(self, ref, reversal):
         self.recorded[ref] = reversal
 
-    def reversals(self, resources):
+    def reversals(self, resources, may_have):
         gone = [reversal for ref, reversal in self.recorded.items() if ref not in resources]
         return gone[::-1]
 
