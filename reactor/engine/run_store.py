@@ -7,6 +7,7 @@ from typing import Protocol
 
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause, Result
+from reactor.engine.late_elements import LOOP, made_by
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
@@ -43,6 +44,9 @@ class RunStore(StoredReversals, Protocol):
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
         """``ref`` is about to be changed, so refreshes of ``subscribers`` become pending. On disk when this returns."""
+
+    def pass_on(self, ref: str, subscribers: Sequence[str]) -> None:
+        """Refreshes because of ``ref`` are pending for ``subscribers``, too: a loop has held them until now."""
 
     def applied(self, resource: Resource) -> None:
         """``resource`` was found to be as its properties say, or was changed to be."""
@@ -100,7 +104,11 @@ class PendingRefreshes:
         A subscriber that does not require the source is refreshed only once the source is as desired: if a change
         failed half-way and fails again, it must not refresh the subscriber.
         """
+        vertices = [*vertices]
         remembered = {} if self._run_store is None else self._run_store.pending_refreshes()
+        for vertex in vertices:
+            if self._vertex_table.resources[vertex].kind == LOOP:
+                self._pass_on(vertex, remembered, now)
         if not (pending_refreshes := {*self._pending_refs, *remembered}):
             return
         for vertex in vertices:
@@ -108,6 +116,21 @@ class PendingRefreshes:
                 for source in remembered.get(ref) or (ref,):
                     if not self._restore(source, vertex):
                         self._scheduler.mark(vertex, Cause.REFRESH, now)
+
+    def _pass_on(self, loop: int, remembered: Mapping[str, Collection[str]], now: float) -> None:
+        """Pass a pending refresh of ``loop`` to what it makes, if that is known by now and subscribes to the sources."""
+        if Cause.REFRESH not in self._scheduler.causes(loop):
+            return
+        resource = self._vertex_table.resources[loop]
+        made = [vertex for ref in made_by(resource) if (vertex := self._vertex_table.find(ref)) is not None]
+        notify = self._scheduler.topology.notify
+        for ref in remembered.get(resource.ref, ()):
+            source = self._vertex_table.find(ref)
+            below = [vertex for vertex in made if source is not None and vertex in notify[source]]
+            if below and self._run_store is not None:
+                self._run_store.pass_on(ref, [self._vertex_table.refs[vertex] for vertex in below])
+            for vertex in below:
+                self._scheduler.mark(vertex, Cause.REFRESH, now)
 
     def _restore(self, source: str, below: int) -> bool:
         """If ``below`` subscribes to ``source`` without requiring it, leave its refresh to the scheduler.

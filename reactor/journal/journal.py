@@ -89,6 +89,13 @@ class Journal:
             self._writer.require_durable()
         await self._writer.make_durable()
 
+    def pass_on(self, ref: str, subscribers: Sequence[str]) -> None:
+        """Record pending refreshes that a loop has held. They are on the disk before those of the loop are gone."""
+        now = time.time()
+        for pair in self._refresh_log.intend(ref, subscribers):
+            self._write_buffer.set_pending(pair, now)
+        self._writer.wake()
+
     def can_undo(self, ref: str) -> bool:
         """Whether there is an undo record for ``ref``."""
         return self._undo_records.can_undo(ref)

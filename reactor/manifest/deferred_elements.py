@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reactor.manifest.declaration import Declaration
@@ -41,6 +41,7 @@ class DeferredElements(DeferredBinding):
         self._known = known
         self._written = tuple(self.takes)
         self._expanded: LoopValues | None = None
+        self.subscriptions = tuple(_fixed_references(declaration.body or {}))
 
     def expand(self, report: Callable[[MisplacedError], None]) -> LoopValues | None:
         """Return the elements with the outputs known from before this load; None if these are not known.
@@ -112,6 +113,15 @@ class DeferredElements(DeferredBinding):
             at = self._declaration.find(DeferredLoop, (name,)).at
             place = self._expression_context.source.lines.place(at)
             raise ResourceError(f"{place}: {name} must be a list or a map, not {shown(elements)}")
+
+
+def _fixed_references(body: Mapping[str, Any]) -> Iterator[str]:
+    """What the resources subscribe to, without the references that contain expressions."""
+    found = body.get("subscribe")
+    for each in found if isinstance(found, list) else [found]:
+        reference = next(iter(each), None) if isinstance(each, Mapping) else each
+        if isinstance(reference, str) and "{" not in reference:
+            yield reference
 
 
 _NO_OUTPUTS = "an exec has outputs only if its command has run in this process"

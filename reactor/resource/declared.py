@@ -37,6 +37,8 @@ class Deferred(ABC):
     """Whether the conditions were not met then."""
     must_reload: bool = False
     """Whether the last `settle` found that the manifest must be loaded again: a loop has other elements."""
+    subscriptions: tuple[str, ...] = ()
+    """The references in `subscribe` of the resources that a loop makes, as far as they are known without its elements."""
     moving: tuple[str, ...] = ()
     """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 

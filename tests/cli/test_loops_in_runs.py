@@ -157,3 +157,59 @@ def test_what_was_as_desired_from_the_start_is_remembered_while_the_loop_is_unkn
     put(path, "resources: []")
     assert run(path).code == 0
     assert (tmp_path / "user-a").read_text() == "user-a", "the drift is not what was there before"
+
+
+LATE = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+      - "restart {{ item }}":
+          for_each: "{{ fromJSON(output('exec#list').stdout) }}"
+          command: "/bin/sh -c 'test -e {dir}/able && echo {{ item }} >> {dir}/log'"
+          refreshonly: true
+          subscribe: [{references}]
+  - file:
+      - {dir}/conf: {content: "{names}", {own}}
+"""
+
+
+@pytest.mark.parametrize(
+    "references", ["'file#{dir}/conf'", "'file#*'", "{'file#{dir}/conf': {quiet: {for: 5ms}}}"]
+)
+@pytest.mark.parametrize("broken", ["list", "restart"])
+def test_a_refresh_of_what_a_loop_makes_is_not_lost(site, tmp_path, references, broken):
+    manifest = LATE.replace("{references}", references)
+    put(tmp_path / "names", '["a", "b"]' if broken == "restart" else "no list")
+    assert run(site("changed", before=manifest)).code == 1
+    put(tmp_path / "names", '["a", "b"]')
+    put(tmp_path / "able", "")
+    for _ in range(2):
+        assert run(site("changed", before=manifest)).code == 0
+        assert sorted((tmp_path / "log").read_text().split()) == ["a", "b"]
+
+
+def test_what_changed_before_a_loop_was_known_refreshes_what_it_makes_at_once(site, tmp_path):
+    manifest = LATE.replace("{references}", "'file#{dir}/conf'")
+    put(tmp_path / "names", '["a"]')
+    put(tmp_path / "able", "")
+    for content in ("one", "two", "two"):
+        assert run(site(content, before=manifest)).code == 0
+    assert (tmp_path / "log").read_text().split() == ["a", "a"]
+
+
+def test_what_waits_for_a_loop_may_be_what_that_subscribes_to(site, tmp_path):
+    manifest = LATE.replace("{references}", "'file#{dir}/conf'").replace(
+        '{names}"', '{names}", after: "exec#restart*"'
+    )
+    put(tmp_path / "names", "[]")
+    assert run(site("one", before=manifest)).code == 0
+
+
+def test_drift_of_what_a_loop_makes_is_drift_in_the_next_run(site, tmp_path):
+    path = site(before=UNDONE)
+    put(tmp_path / "names", '["user-a"]')
+    assert run(path).code == 0
+    put(tmp_path / "user-a", "drift")
+    done = run(path, "--format", "json")
+    checked = [json.loads(line) for line in done.out.splitlines() if '"checked"' in line]
+    assert [each["causes"] for each in checked if "user-a" in each["ref"]] == [["drift"]]

@@ -46,6 +46,9 @@ class Notes:
     async def intend(self, ref, subscribers):
         pass
 
+    def pass_on(self, ref, subscribers):
+        pass
+
     def applied(self, resource):
         pass
 
