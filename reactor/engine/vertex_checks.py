@@ -293,21 +293,17 @@ class VertexChecks:
             return result
         if await renew():
             return None
-        message = f"{path} has been made, and can't be used"
-        return CheckResult(
-            Outcome.FAILED,
-            error=message,
-            hint="fix what was wrong with it when it was loaded",
-            code="R0509",
-        )
+        message, hint = f"{path} has been made, and can't be used", "fix what was wrong when it was loaded"
+        return CheckResult(Outcome.FAILED, error=message, hint=hint, code="R0509")
 
     async def _reloaded(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
         """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
         deferred.must_reload = False
         if (renew := self.manifest_follower.renew) is None:
             return result
-        if await renew():
+        if not deferred.is_refused and await renew():
             return None
+        deferred.refuse()
         message = "the loop has other elements now, and the manifest can't be used with them"
         hint = "its errors are shown above; the resources of before stay in force"
         return CheckResult(Outcome.FAILED, error=message, hint=hint, code="R0509")

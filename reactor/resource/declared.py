@@ -42,6 +42,14 @@ class Deferred(ABC):
     moving: tuple[str, ...] = ()
     """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the manifest was loaded with these elements already, and could not be used."""
+        return False
+
+    def refuse(self) -> None:  # noqa: B027 - only a loop has elements
+        """Note that the manifest can't be used with these elements."""
+
     @abstractmethod
     def advance_clock(self) -> None:
         """Let the next `settle` see the present time. The engine calls it at each audit with ``meta: {now: audit}``."""

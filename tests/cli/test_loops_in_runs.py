@@ -115,7 +115,11 @@ def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_w
         until("checked", ref=f"file#{tmp_path}/user-b", result="changed")
         assert (tmp_path / "user-b").read_text() == "user-b", "the last good version is in force"
         site("user-b")
+        until("reloaded", gone=[f"file#{tmp_path}/user-c", f"file#{tmp_path}/user-d"])
         until("converged")
+        assert json.loads((tmp_path / "names").read_text()) == ["user-b"], (
+            "the manifest is not refused any more"
+        )
         process.send_signal(signal.SIGTERM)
         assert "is declared twice" in finish(process).err
 
@@ -213,3 +217,23 @@ def test_drift_of_what_a_loop_makes_is_drift_in_the_next_run(site, tmp_path):
     done = run(path, "--format", "json")
     checked = [json.loads(line) for line in done.out.splitlines() if '"checked"' in line]
     assert [each["causes"] for each in checked if "user-a" in each["ref"]] == [["drift"]]
+
+
+COLLIDING = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+      - slow: {command: "/bin/sleep 0.3"}
+  - file:
+      - "{dir}/user-a": {content: static, {own}}
+      - "{dir}/{{ item }}":
+          {for_each: "{{ fromJSON(output('exec#list').stdout) }}", content: x, meta: {retry: 2, delay: 1ms}, {own}}
+"""
+
+
+def test_elements_that_make_the_manifest_invalid_are_the_error_of_each_retry(site, tmp_path):
+    put(tmp_path / "names", '["user-a"]')
+    done = run(site(before=COLLIDING))
+    assert done.code == 1
+    assert "for_each must be a list" not in done.out
+    assert "is declared twice" in done.out + done.err

@@ -48,13 +48,13 @@ def _loop(builder: GraphBuilder, vertex: int) -> DeferredLoop:
 
 
 def add_deferred_loops(builder: GraphBuilder) -> None:
-    """Let the resources that a loop over outputs makes wait for the loop."""
+    """Let the resources that a loop over outputs makes wait for the loop. They stay in force if it fails later."""
     if not builder.deferred_loops:
         return
     number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
     for loop in builder.deferred_loops:
         for ref in _loop(builder, loop).made:
-            edge = BuilderEdge(EdgeKind.REQUIRE, f"{ref} is made by {builder.refs[loop]}", loop)
+            edge = BuilderEdge(EdgeKind.AFTER, f"{ref} is made by {builder.refs[loop]}", loop)
             builder.connect(loop, number[ref], edge)
 
 
