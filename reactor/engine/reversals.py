@@ -146,7 +146,9 @@ def _is_undone_by(resource: Resource, stored: Resource) -> bool:
     """Whether ``stored`` has all that ``resource`` changes. Raises ResourceError if it restores another thing."""
     if (is_undone := resource.is_undone_by(stored)) is None:
         words = f"an edit lets {resource.ref} manage another thing, and only the former one could be undone"
-        raise ResourceError(words, "give it another name: the former one is undone then")
+        raise ResourceError(
+            words, "take it out for one run, or give it another name: then the former one is undone"
+        )
     return is_undone
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hostkinds_worlds import line, shell
 
+from reactor import ResourceError
 from reactor.engine.options import RunOptions
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
@@ -143,7 +144,22 @@ async def test_what_could_not_be_undone_after_an_edit_is_refused(tmp_path, first
     assert await converge(tmp_path, second) == {second.ref: error}
 
 
-async def test_another_alternative_than_the_one_that_would_be_removed_is_refused():
-    stored = Alternatives(name="editor", ensure="absent", path="/bin/ed")
-    edited = Alternatives(name="editor", path="/bin/vi", meta=REVERSE)
-    assert edited.is_undone_by(stored) is None
+@pytest.mark.parametrize(
+    ("recorded", "edited", "is_undone"),
+    [
+        ({"ensure": "absent", "path": "/bin/true"}, {"path": "/bin/true"}, True),
+        ({"ensure": "absent", "path": "/bin/true"}, {"path": "/bin/false"}, None),
+        ({"path": "/bin/true"}, {"path": "/bin/false"}, None),
+        ({"path": "/bin/true"}, {"ensure": "absent", "path": "/bin/true"}, None),
+        ({"path": "/bin/true"}, {"mode": "auto"}, True),
+    ],
+)
+async def test_an_alternative_that_would_stay_or_not_come_back_is_refused(recorded, edited, is_undone):
+    ours = Alternatives(name="matrix", **edited, meta=REVERSE)
+    assert ours.is_undone_by(Alternatives(name="matrix", **recorded)) is is_undone
+
+
+async def test_a_removed_alternative_could_not_be_brought_back():
+    gone = Alternatives(name="matrix", ensure="absent", path="/bin/true", meta=REVERSE)
+    with pytest.raises(ResourceError, match="could not be brought back"):
+        await gone.reversal(await gone.observe())
