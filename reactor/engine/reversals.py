@@ -6,7 +6,7 @@ The reversal of a resource is itself a resource. It joins the graph until a chec
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reactor.engine.events import Cause
@@ -44,7 +44,7 @@ class Reversals:
         owners = _owners_in(graph)
         self.pending = {}
         for reversal in found:
-            if taken := list(_taken(reversal, owners)):  # by another resource now
+            if taken := _taken(reversal, owners):  # by another resource now
                 self._hand_over(self._run_store, reversal, taken)
             else:
                 self.pending[reversal.ref] = reversal
@@ -123,12 +123,20 @@ def _owners_in(graph: Graph) -> Mapping[tuple[str, str], Sequence[tuple[Resource
 
 def _taken(
     reversal: Resource, owners: Mapping[tuple[str, str], Sequence[tuple[Resource, Claim]]]
-) -> Iterator[Resource]:
+) -> list[Resource]:
     """The resources that want otherwise than ``reversal``. Those that want the same only share a thing with it."""
-    for claim in reversal.claims():
-        for owner, its in owners.get((claim.space, claim.key), ()):
-            if not claim.desired or claim.disagreement(its):
-                yield owner
+    return [
+        owner
+        for claim in reversal.claims()
+        for owner, its in owners.get((claim.space, claim.key), ())
+        if not claim.desired or claim.disagreement(its)
+    ]
+
+
+def not_taken(reversals: Iterable[Resource], graph: Graph) -> list[str]:
+    """The refs of those ``reversals`` that no resource in ``graph`` is in the way of."""
+    owners = _owners_in(graph)
+    return [each.ref for each in reversals if not _taken(each, owners)]
 
 
 def _renamed(reversal: Resource, name: str) -> Resource | None:

@@ -201,9 +201,9 @@ class History:
         """The refs with a pending refresh."""
         return frozenset(each.subscriber for each in self.refreshes() if each.pending_since is not None)
 
-    def recorded(self, warn: Callable[[str], None]) -> UndoRecords:
-        """The records of states before the first change."""
-        return UndoRecords([UndoRecord(*row) for row in self._query(ORIGINALS)], "", warn)
+    def recorded(self, manifest: str, warn: Callable[[str], None]) -> UndoRecords:
+        """The records of states before the first change, for a run of ``manifest``."""
+        return UndoRecords([UndoRecord(*row) for row in self._query(ORIGINALS)], manifest, warn)
 
     def applied_since(self, ref: str) -> float | None:
         """The time since which ``ref`` has had its current desired state applied; None if it never was."""

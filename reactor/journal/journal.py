@@ -38,7 +38,7 @@ class Journal:
         self._refresh_log = RefreshLog(found.pending)
         self.is_complete = found.complete
         """Whether all pending refreshes of earlier runs are known."""
-        self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
+        self._undo_records = UndoRecords(found.originals, self._manifest, warn)
         self._desired = Digests()
         self._digests: dict[str, int | None] = {}
         self._applied: dict[str, Resource | None] = {}
@@ -281,8 +281,3 @@ def _known_digests(
         for ref, each in applied.items()
         if each is not None and (digest := digests.get(ref)) is not None and not each.source_files()
     }
-
-
-def _absolute(manifest: str) -> str:
-    """The absolute path of the manifest; a URL is unchanged."""
-    return manifest if "://" in manifest else os.path.abspath(manifest)

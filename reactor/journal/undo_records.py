@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ class UndoRecords:
     """
 
     def __init__(self, found: Iterable[UndoRecord], manifest: str, warn: Callable[[str], None]) -> None:
-        self._manifest = manifest
+        self._manifest = manifest if "://" in manifest else os.path.abspath(manifest)
         self._warn = warn
         self._rows = {row.ref: row for row in found}
 
