@@ -13,6 +13,7 @@ from reactor.engine.audit import Audit
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import EventRecorder, Results
 from reactor.engine.events import Cause, Ended, Event, Reloaded
+from reactor.engine.late_elements import first_elements
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.options import RunOptions
 from reactor.engine.prechecks import GraphIndex, Prechecks
@@ -214,17 +215,16 @@ class Engine:
     ) -> Reloaded:  # fmt: skip
         """Switch to another generation of the manifest at once. Running checks continue.
 
-        ``prepared`` is what `prepare` returned for ``graph``; without it, or if the run has changed what was compared,
-        they are compared now. Of ``options``, only ``jobs`` and ``fail_fast`` may differ from before; they apply from now
-        on. Resources that differ are checked for ``cause``; equal ones keep their watches, stamps, retries and pending refreshes.
-        Resources that left the graph stay as they are on the host, or are undone if they have ``meta.reverse``.
+        ``prepared`` is what `prepare` returned for ``graph``, compared now if that is missing or outdated. Of ``options``,
+        only ``jobs`` and ``fail_fast`` may differ. What differs is checked for ``cause``; what is equal keeps its watches,
+        stamps, retries and pending refreshes. What left the graph stays on the host, or is undone with ``meta.reverse``.
         """
         if options is not None:
             self._adjust(options)
         whole = self.reversals.join(graph)
-        if prepared is None or not self._is_current(prepared, whole):
-            prepared = self._compared(whole)
-        change, index, declined, record = prepared
+        current = prepared if prepared is not None and self._is_current(prepared, whole) else None
+        change, index, declined, record = current or self._compared(whole)
+        late = first_elements(self.vertex_table, change)
         self.vertex_table.adopt(change, self.scheduler.running)
         difference, fresh = change.difference, [*change.difference.changed, *change.difference.added]
         self.watch_manager.forget([*difference.changed, *difference.gone])
@@ -236,10 +236,10 @@ class Engine:
         self.scheduler.blocking.composites = self._prechecks.index_graph(index)
         record()
         event = self._recorder.reloaded(difference, self.reversals.pending)
-        refs = (self.vertex_table.refs[vertex] for vertex in fresh)
-        self._recorder.reversing(ref for ref in refs if ref in self.reversals.pending)
+        refs = self.vertex_table.refs
+        self._recorder.reversing(refs[each] for each in fresh if refs[each] in self.reversals.pending)
         for vertex in (*fresh, *self._prechecks.changed_conditions(declined)):
-            self.dispatcher.mark(vertex, cause)
+            self.dispatcher.mark(vertex, Cause.INITIAL if refs[vertex] in late else cause)
         self._pending_refreshes.schedule_pending(fresh, trio.current_time())
         self.dispatcher.report_transitions()
         self.dispatcher.wake()

@@ -135,8 +135,9 @@ class ManifestFollower:
         deferred.must_reload = False
         if self.renew is None:
             return result
-        if await self.renew():
+        if not deferred.is_refused and await self.renew():
             return None
+        deferred.refuse()
         error = "the loop has other elements now, and the manifest can't be used with them"
         hint = "its errors are shown above; the resources of before stay in force"
         return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")

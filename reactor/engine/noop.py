@@ -103,6 +103,11 @@ class NoopJudge:
     def with_consequences(self, vertex: int, result: CheckResult) -> CheckResult:
         """``result``, plus what a real run would do to ``vertex`` as a consequence of earlier changes."""
         resource = self._vertex_table.resources[vertex]
+        if (giver := self._unapplied_giver(vertex, resource)) is not None:
+            if result.outcome is Outcome.OK:
+                text = f"Can't tell before {giver} is applied (its outputs are used)"
+                return CheckResult(Outcome.WOULD_CHANGE, (text,), health=result.health)
+            result = result._replace(diffs=())  # they show the values of now
         if type(resource).consequences is Resource.consequences or result.declined is not None:
             return result
         sentences = [
@@ -111,6 +116,16 @@ class NoopJudge:
         if not sentences:
             return result
         return result._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *result.actions))
+
+    def _unapplied_giver(self, vertex: int, resource: Resource) -> str | None:
+        """A resource whose outputs the expressions of ``resource`` use, and that a real run would change; or None."""
+        if (deferred := resource.declared.deferred) is None:
+            return None
+        for ref in deferred.takes:
+            up = self._vertex_table.find(ref)
+            if up is not None and self._is_unapplied(up, vertex):
+                return ref
+        return None
 
     def _changed_before(self, vertex: int) -> frozenset[str]:
         """The paths and accounts that the required vertices provide or remove, if a real run would change them."""

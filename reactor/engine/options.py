@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reactor.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from reactor.engine.run_store import StoredReversals
 
 DEFAULT_JOBS = 64
 DEFAULT_AUDIT_INTERVAL = 1800.0
@@ -15,8 +20,7 @@ class RunOptions(NamedTuple):
     are not in it have not left the manifest. ``converged_timeout`` (seconds) ends a run once nothing has changed for
     that long. ``audit_interval`` (seconds) is the mean time between two audits of every resource; None switches them
     off. ``pending_refreshes`` are refs that have a refresh pending from the start, because of something that happened outside the
-    run. ``recorded`` is for a dry run: the refs whose state before their first change is stored; None when the real
-    run would not store it.
+    run. ``recorded`` is for a dry run: the stored reversals; None when the real run would not store any.
     """
 
     watch: bool = False
@@ -29,7 +33,7 @@ class RunOptions(NamedTuple):
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
     pending_refreshes: frozenset[str] = frozenset()
-    recorded: frozenset[str] | None = None
+    recorded: StoredReversals | None = None
 
     @property
     def done(self) -> str:

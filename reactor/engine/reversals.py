@@ -6,16 +6,17 @@ The reversal of a resource is itself a resource. It joins the graph until a chec
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reactor.engine.events import Cause
-from reactor.engine.run_store import RunStore
+from reactor.engine.run_store import RunStore, StoredReversals
 from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
 from reactor.resource.backup_store import backup_store
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
+from reactor.resource.relations import Claim
 
 
 class Reversals:
@@ -26,7 +27,7 @@ class Reversals:
     """
 
     def __init__(
-        self, run_store: RunStore | None, *, undoing: bool, recorded: Container[str] | None = None
+        self, run_store: RunStore | None, *, undoing: bool, recorded: StoredReversals | None = None
     ) -> None:
         self._run_store = run_store
         self._undoing = undoing
@@ -40,23 +41,33 @@ class Reversals:
         if not (found := self._found(self._run_store, graph)):
             self.pending = {}
             return graph
-        owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
+        owners = _owners_in(graph)
         self.pending = {}
         for reversal in found:
-            if any(claim[:2] in owned for claim in reversal.claims()):  # by another resource now
-                self._run_store.undone(reversal.ref)
+            if taken := _taken(reversal, owners):  # by another resource now
+                self._hand_over(self._run_store, reversal, taken)
             else:
                 self.pending[reversal.ref] = reversal
         return with_reversals(graph, list(self.pending.values()))
 
     def _found(self, run_store: RunStore, graph: Graph) -> list[Resource]:
-        """The reversals of resources that are not in ``graph``.
+        """The reversals of resources that are not in ``graph``, and that none of its loops may make later.
 
         No new ones while a part of the manifest can't be read.
         """
         if graph.has_unread_parts:
             return [each for ref, each in self.pending.items() if ref not in graph.resources]
-        return run_store.reversals(graph.resources)
+        return run_store.reversals(graph.resources, graph.may_have)
+
+    def _hand_over(self, run_store: RunStore, reversal: Resource, owners: Sequence[Resource]) -> None:
+        """Let one of the ``owners`` be undone by ``reversal``, if it is the same resource under another name."""
+        for owner in owners:
+            if not (owner.meta.reverse and type(owner) is type(reversal)) or run_store.can_undo(owner.ref):
+                continue
+            if (renamed := _renamed(reversal, owner.name)) is not None:
+                run_store.hand_over(reversal.ref, owner.ref, renamed)
+                return
+        run_store.undone(reversal.ref)
 
     async def record(self, resource: Resource, state: Any) -> None:
         """Before ``resource`` is changed for the first time, store a reversal that can restore ``state``.
@@ -69,7 +80,7 @@ class Reversals:
         stored = self._run_store.reversal_of(resource.ref)
         if stored is None and self._is_first_change(self._run_store, resource):
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
-        elif stored is not None and not resource.is_undone_by(stored):
+        elif stored is not None and not _is_undone_by(resource, stored):
             whole = _completed(stored, await resource.reversal(state))
             if whole != stored:
                 await self._run_store.record_reversal(resource.ref, whole)
@@ -80,7 +91,12 @@ class Reversals:
 
     async def preflight(self, resource: Resource, state: Any) -> None:
         """For a dry run: raise the errors that `record` would raise for a change of ``resource``, and store nothing."""
-        if self._is_recorded(resource.ref):
+        stored = self._run_store or self._recorded
+        if stored is None:  # the real run would not store any
+            return
+        if stored.can_undo(resource.ref):
+            if (reversal := stored.reversal_of(resource.ref)) is not None:
+                _is_undone_by(resource, reversal)
             return
         token = backup_store.set(_Nowhere())
         try:
@@ -88,18 +104,60 @@ class Reversals:
         finally:
             backup_store.reset(token)
 
-    def _is_recorded(self, ref: str) -> bool:
-        """Whether the state of ``ref`` before its first change is stored, or this run never stores any."""
-        if self._run_store is not None:
-            return self._run_store.can_undo(ref)
-        return self._recorded is None or ref in self._recorded
-
     def done(self, ref: str) -> bool:
         """A check of ``ref`` succeeded. Return whether that has undone a resource."""
         if self._run_store is None or self.pending.pop(ref, None) is None:
             return False
         self._run_store.undone(ref)
         return True
+
+
+def _owners_in(graph: Graph) -> Mapping[tuple[str, str], Sequence[tuple[Resource, Claim]]]:
+    """The resources that claim each thing, with their claims."""
+    owners: dict[tuple[str, str], list[tuple[Resource, Claim]]] = {}
+    for resource in graph.resources.values():
+        for claim in resource.claims():
+            owners.setdefault((claim.space, claim.key), []).append((resource, claim))
+    return owners
+
+
+def _taken(
+    reversal: Resource, owners: Mapping[tuple[str, str], Sequence[tuple[Resource, Claim]]]
+) -> list[Resource]:
+    """The resources that want otherwise than ``reversal``. Those that want the same only share a thing with it."""
+    return [
+        owner
+        for claim in reversal.claims()
+        for owner, its in owners.get((claim.space, claim.key), ())
+        if not claim.desired or claim.disagreement(its)
+    ]
+
+
+def not_taken(reversals: Iterable[Resource], graph: Graph) -> list[str]:
+    """The refs of those ``reversals`` that no resource in ``graph`` is in the way of."""
+    owners = _owners_in(graph)
+    return [each.ref for each in reversals if not _taken(each, owners)]
+
+
+def _renamed(reversal: Resource, name: str) -> Resource | None:
+    """``reversal`` under another name; None if it would not restore the same things then."""
+    properties = reversal.model_dump(exclude_unset=True, by_alias=True)
+    try:
+        renamed = type(reversal).model_validate({**properties, "name": name})
+    except ValueError:  # pydantic's
+        return None
+    is_same = {claim[:2] for claim in renamed.claims()} == {claim[:2] for claim in reversal.claims()}
+    return renamed if is_same else None
+
+
+def _is_undone_by(resource: Resource, stored: Resource) -> bool:
+    """Whether ``stored`` has all that ``resource`` changes. Raises ResourceError if it restores another thing."""
+    if (is_undone := resource.is_undone_by(stored)) is None:
+        words = f"an edit lets {resource.ref} manage another thing, and only the former one could be undone"
+        raise ResourceError(
+            words, "take it out for one run, or give it another name: then the former one is undone"
+        )
+    return is_undone
 
 
 def _completed(stored: Resource, later: Resource) -> Resource:

@@ -7,12 +7,23 @@ from typing import Protocol
 
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause, Result
+from reactor.engine.late_elements import LOOP, made_by
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 
 
-class RunStore(Protocol):
+class StoredReversals(Protocol):
+    """Knows what undoes a resource."""
+
+    def can_undo(self, ref: str) -> bool:
+        """Whether the state before the first change of ``ref`` is stored."""
+
+    def reversal_of(self, ref: str) -> Resource | None:
+        """The stored reversal of ``ref``; None if there is none, or nothing to undo."""
+
+
+class RunStore(StoredReversals, Protocol):
     """Records what must survive the process before and after each change, and returns it at the start of a run."""
 
     def prepare_generation(self, resources: Mapping[str, Resource]) -> Callable[[], None]:
@@ -37,6 +48,9 @@ class RunStore(Protocol):
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
         """``ref`` is about to be changed, so refreshes of ``subscribers`` become pending. On disk when this returns."""
 
+    def pass_on(self, ref: str, subscribers: Sequence[str]) -> None:
+        """Refreshes because of ``ref`` are pending for ``subscribers``, too: a loop has held them until now."""
+
     def applied(self, resource: Resource) -> None:
         """``resource`` was found to be as its properties say, or was changed to be."""
 
@@ -46,23 +60,22 @@ class RunStore(Protocol):
     def refreshed(self, ref: str) -> None:
         """That check succeeded: the refreshes pending when it began are done; those recorded since stay pending."""
 
-    def can_undo(self, ref: str) -> bool:
-        """Whether the state before the first change of ``ref`` is stored."""
-
-    def reversal_of(self, ref: str) -> Resource | None:
-        """The stored reversal of ``ref``; None if there is none, or nothing to undo."""
-
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Store ``reversal``, which restores that state.
 
         On disk when this returns; raises ResourceError if it can't be stored.
         """
 
-    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
-        """The reversals of resources that are not in ``resources`` and asked to be undone, the last changed first.
+    def reversals(self, resources: Mapping[str, Resource], may_have: Callable[[str], bool]) -> list[Resource]:
+        """The reversals of resources that asked to be undone and are neither in ``resources`` nor may come there.
+
+        The last changed comes first. ``may_have`` says whether a ref is in the manifest, or in a part of it that is not known yet.
 
         Deletes the records of resources that no longer ask for it.
         """
+
+    def hand_over(self, ref: str, heir: str, reversal: Resource) -> None:
+        """``heir`` is ``ref`` under another name: it is undone by ``reversal``, and ``ref`` has no record any more."""
 
     def undone(self, ref: str) -> None:
         """``ref`` is as it was before its first change: delete its record."""
@@ -94,7 +107,11 @@ class PendingRefreshes:
         A subscriber that does not require the source is refreshed only once the source is as desired: if a change
         failed half-way and fails again, it must not refresh the subscriber.
         """
+        vertices = [*vertices]
         remembered = {} if self._run_store is None else self._run_store.pending_refreshes()
+        for vertex in vertices:
+            if self._vertex_table.resources[vertex].kind == LOOP:
+                self._pass_on(vertex, remembered, now)
         if not (pending_refreshes := {*self._pending_refs, *remembered}):
             return
         for vertex in vertices:
@@ -102,6 +119,21 @@ class PendingRefreshes:
                 for source in remembered.get(ref) or (ref,):
                     if not self._restore(source, vertex):
                         self._scheduler.mark(vertex, Cause.REFRESH, now)
+
+    def _pass_on(self, loop: int, remembered: Mapping[str, Collection[str]], now: float) -> None:
+        """Pass a pending refresh of ``loop`` to what it makes, if that is known by now and subscribes to the sources."""
+        if Cause.REFRESH not in self._scheduler.causes(loop):
+            return
+        resource = self._vertex_table.resources[loop]
+        made = [vertex for ref in made_by(resource) if (vertex := self._vertex_table.find(ref)) is not None]
+        notify = self._scheduler.topology.notify
+        for ref in remembered.get(resource.ref, ()):
+            source = self._vertex_table.find(ref)
+            below = [vertex for vertex in made if source is not None and vertex in notify[source]]
+            if below and self._run_store is not None:
+                self._run_store.pass_on(ref, [self._vertex_table.refs[vertex] for vertex in below])
+            for vertex in below:
+                self._scheduler.mark(vertex, Cause.REFRESH, now)
 
     def _restore(self, source: str, below: int) -> bool:
         """If ``below`` subscribes to ``source`` without requiring it, leave its refresh to the scheduler.

@@ -13,7 +13,12 @@ from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.managed_paths import find_covered, find_managed_below
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order, release_declined
-from reactor.graph.steps.references import add_deferred_loops, add_outputs, add_references
+from reactor.graph.steps.references import (
+    add_deferred_loops,
+    add_outputs,
+    add_references,
+    subscribe_loops,
+)
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.gc_control import gc_paused
@@ -28,6 +33,7 @@ STEPS: tuple[Step, ...] = (
     add_deferred_loops,
     add_manifest_order,
     add_members,
+    subscribe_loops,
     report_cycles,
     add_automatic_edges,
     release_declined,

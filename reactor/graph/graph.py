@@ -19,6 +19,8 @@ from reactor.resource.relations import FILE_SPACES, UNITS, PlacedClaim
 if TYPE_CHECKING:
     import networkx as nx
 
+    from reactor.resource.deferred_loop import DeferredLoop
+
 DirectoryId = tuple[int, int]
 """Device and inode."""
 
@@ -198,11 +200,13 @@ class Graph:
 
     def may_have(self, ref: str) -> bool:
         """Whether it has the resource ``ref``, or a loop of unknown elements that may make it."""
-        if ref in self.resources:
-            return True
+        return ref in self.resources or any(each.may_make(ref) for each in self._deferred_loops)
+
+    @cached_property
+    def _deferred_loops(self) -> list[DeferredLoop]:
         from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415 - few manifests have such a loop
 
-        return any(isinstance(each, DeferredLoop) and each.may_make(ref) for each in self.resources.values())
+        return [each for each in self.resources.values() if isinstance(each, DeferredLoop)]
 
     @cached_property
     def has_unread_parts(self) -> bool:

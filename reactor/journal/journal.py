@@ -38,7 +38,7 @@ class Journal:
         self._refresh_log = RefreshLog(found.pending)
         self.is_complete = found.complete
         """Whether all pending refreshes of earlier runs are known."""
-        self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
+        self._undo_records = UndoRecords(found.originals, self._manifest, warn)
         self._desired = Digests()
         self._digests: dict[str, int | None] = {}
         self._applied: dict[str, Resource | None] = {}
@@ -94,9 +94,16 @@ class Journal:
             self._writer.require_durable()
         await self._writer.make_durable()
 
+    def pass_on(self, ref: str, subscribers: Sequence[str]) -> None:
+        """Record pending refreshes that a loop has held. They are on the disk before those of the loop are gone."""
+        now = time.time()
+        for pair in self._refresh_log.intend(ref, subscribers):
+            self._write_buffer.set_pending(pair, now)
+        self._writer.wake()
+
     def can_undo(self, ref: str) -> bool:
         """Whether there is an undo record for ``ref``."""
-        return ref in self._undo_records
+        return self._undo_records.can_undo(ref)
 
     def reversal_of(self, ref: str) -> Resource | None:
         """The resource that undoes ``ref``; None if there is none, or nothing to undo."""
@@ -115,15 +122,22 @@ class Journal:
             hint = "it is changed once the journal can be written again"
             raise ResourceError(f"{ref} could not be undone: {self._writer.refusal}", hint)
 
-    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
+    def reversals(
+        self, resources: Mapping[str, Resource], may_have: Callable[[str], bool] | None = None
+    ) -> list[Resource]:
         """The resources that undo everything that left the manifest with ``reverse: true``, the last changed first."""
-        undo, forget = self._undo_records.compare(resources)
+        undo, forget = self._undo_records.compare(resources, may_have or resources.__contains__)
         for ref in forget:
             self._forget(ref, gone=ref not in resources)
         return undo
 
     def undone(self, ref: str) -> None:
         """Delete all records of ``ref`` after it was undone."""
+        self._forget(ref, gone=True)
+
+    def hand_over(self, ref: str, heir: str, reversal: Resource) -> None:
+        """Let ``reversal``, which would undo ``ref``, undo ``heir``. Until it is on the disk, the next run does it again."""
+        self._write_buffer.set_original(heir, self._undo_records.add(heir, reversal))
         self._forget(ref, gone=True)
 
     def held(self) -> list[str]:
@@ -144,7 +158,7 @@ class Journal:
         if self._applied.get(ref) is resource:
             return
         self._note_applied(ref, resource)
-        if resource.meta.reverse and ref not in self._undo_records:
+        if resource.meta.reverse and not self.can_undo(ref):
             # It was as desired from the start, so there is nothing to undo.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._writer.wake()
@@ -277,8 +291,3 @@ def _known_digests(
         for ref, each in applied.items()
         if each is not None and (digest := digests.get(ref)) is not None and not each.source_files()
     }
-
-
-def _absolute(manifest: str) -> str:
-    """The absolute path of the manifest; a URL is unchanged."""
-    return manifest if "://" in manifest else os.path.abspath(manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 
 from pydantic import ValidationError
@@ -31,11 +32,12 @@ class UndoRecords:
     """
 
     def __init__(self, found: Iterable[UndoRecord], manifest: str, warn: Callable[[str], None]) -> None:
-        self._manifest = manifest
+        self._manifest = manifest if "://" in manifest else os.path.abspath(manifest)
         self._warn = warn
         self._rows = {row.ref: row for row in found}
 
-    def __contains__(self, ref: str) -> bool:
+    def can_undo(self, ref: str) -> bool:
+        """Whether there is a record of ``ref``."""
         return ref in self._rows
 
     def rows(self) -> list[UndoRecord]:
@@ -68,8 +70,10 @@ class UndoRecords:
         """Delete the record of ``ref``. Returns whether there was one."""
         return self._rows.pop(ref, None) is not None
 
-    def compare(self, resources: Mapping[str, Resource]) -> tuple[list[Resource], list[str]]:
-        """Compare the records with the current ``resources``.
+    def compare(
+        self, resources: Mapping[str, Resource], may_have: Callable[[str], bool]
+    ) -> tuple[list[Resource], list[str]]:
+        """Compare the records with the current ``resources``. What ``may_have`` names may still come, and keeps its record.
 
         Return the resources that undo removed ones, the last changed first; and the refs of the records to delete:
         those of resources without ``reverse: true``, and of removed resources with nothing to undo.
@@ -81,6 +85,8 @@ class UndoRecords:
             if (resource := resources.get(row.ref)) is not None:
                 if not resource.meta.reverse:
                     forget.append(row.ref)
+            elif may_have(row.ref):
+                continue
             elif (reversal := self._made(row)) is not None:
                 undo.append(reversal)
             else:

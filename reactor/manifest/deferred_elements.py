@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reactor.manifest.declaration import Declaration
@@ -41,6 +41,10 @@ class DeferredElements(DeferredBinding):
         self._known = known
         self._written = tuple(self.takes)
         self._expanded: LoopValues | None = None
+        self._last_found: LoopValues | None = None
+        self._unusable: LoopValues | None = None
+        self._former: Mapping[str, Mapping[str, Any]] | None = None
+        self.subscriptions = tuple(_fixed_references(declaration.body or {}))
 
     def expand(self, report: Callable[[MisplacedError], None]) -> LoopValues | None:
         """Return the elements with the outputs known from before this load; None if these are not known.
@@ -95,23 +99,50 @@ class DeferredElements(DeferredBinding):
         if None in now.values():
             assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
-        values = super().settle(resource, outputs, briefly=briefly)
-        assert isinstance(values, DeferredLoop)  # noqa: S101 - for mypy
-        found = LoopValues(values.for_each, values.subitems)
+        settled = super().settle(resource, outputs, briefly=briefly)
+        found = self._late_values(
+            self._values or {}
+        )  # `settled` is as before if the last try had these values
         self._require_elements(FOR_EACH, found.elements)
         for each in found.nested or ():
             self._require_elements(SUBITEMS, each)
         if found == self._expanded:
-            return values
-        self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
+            return settled
         self.must_reload = True
+        if found != self._unusable:
+            self._last_found, self._former = found, self._known.get(self._ref)
+            self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
         raise ResourceError("the loop has other elements than the manifest was loaded with", _FIX)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the manifest could not be used with the elements that the last `settle` has found."""
+        return self._last_found is not None and self._last_found == self._unusable
+
+    def refuse(self) -> None:
+        """Note that the manifest can't be used with these elements. A later version of it gets the former ones."""
+        if self.is_refused:
+            return
+        self._unusable = self._last_found
+        if self._former is None:
+            self._known.pop(self._ref, None)
+        else:
+            self._known[self._ref] = self._former
 
     def _require_elements(self, name: str, elements: Any) -> None:
         if not isinstance(elements, dict | list):
             at = self._declaration.find(DeferredLoop, (name,)).at
             place = self._expression_context.source.lines.place(at)
             raise ResourceError(f"{place}: {name} must be a list or a map, not {shown(elements)}")
+
+
+def _fixed_references(body: Mapping[str, Any]) -> Iterator[str]:
+    """What the resources subscribe to, without the references that contain expressions."""
+    found = body.get("subscribe")
+    for each in found if isinstance(found, list) else [found]:
+        reference = next(iter(each), None) if isinstance(each, Mapping) else each
+        if isinstance(reference, str) and "{" not in reference:
+            yield reference
 
 
 _NO_OUTPUTS = "an exec has outputs only if its command has run in this process"

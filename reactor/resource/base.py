@@ -108,9 +108,9 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
 
     @classmethod
     def is_label(cls, properties: Collection[str]) -> bool:  # noqa: ARG003 - most names name something
-        """Whether the name only labels a resource that has these ``properties``.
+        """Whether the name only labels a resource that has these ``properties``: two roles may use the same name then.
 
-        Then two roles may use the same name: in the graph, that of a role is before it, as in ``exec#web/reload``.
+        In the graph, that of a role is before it, as in ``exec#web/reload``.
         """
         return False
 
@@ -149,10 +149,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
 
     @abstractmethod
     async def observe(self) -> State:
-        """Read the host and return the state found. Never changes anything.
-
-        Raises ResourceError or OSError when the host can't be read.
-        """
+        """Read the host and return the state found; change nothing. Raises ResourceError or OSError if it can't be read."""
 
     @abstractmethod
     def plan(self, state: State, *, refresh: bool) -> Plan:
@@ -169,8 +166,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     async def preflight(self, state: State) -> None:
         """Raise the ResourceError with which a change from ``state`` would fail, if a closer look can find that out.
 
-        Called only by a dry run (noop), and only if something would be changed. It may take longer than `observe`, and
-        must not change anything either.
+        Called only by a dry run (noop), if something would be changed. May take longer than `observe`; changes nothing.
         """
 
     def consequences(self, changed: Collection[str]) -> Sequence[str]:  # noqa: ARG002 - most have none
@@ -211,15 +207,17 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     async def reversal(self, state: State) -> "Resource":
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.
 
-        For ``meta: {reverse: true}``; a kind without this method can't be undone. The engine calls it once, with what
-        `observe` found before the first change, and stores the result; see `is_undone_by`. When this has left the
-        manifest, the stored one is checked like any other, possibly by a later process. `keep_for_undo` stores content
-        that is too big for a property. Raises ResourceError when ``state`` can't be restored: then nothing is changed.
+        For ``meta: {reverse: true}``; without this method, no undoing. The engine calls it once, with what `observe`
+        found before the first change, and stores the result; see `is_undone_by`. When this has left the manifest, that
+        is checked like any other. `keep_for_undo` stores big content. Raises ResourceError if it can't be restored.
         """
         raise NotImplementedError
 
-    def is_undone_by(self, recorded: Self) -> bool:  # noqa: ARG002 - as above
-        """Whether the stored reversal has all that this changes. If not, as after an edit, the rest is added to it."""
+    def is_undone_by(self, recorded: Self) -> bool | None:  # noqa: ARG002 - as above
+        """Whether the stored reversal has all that this changes. If not, as after an edit, the rest is added to it.
+
+        None: this manages another thing since an edit. Then it fails: only the former one would be restored.
+        """
         return True
 
     async def outputs(self) -> Mapping[str, Any] | None:

@@ -38,8 +38,18 @@ class Deferred(ABC):
     """Whether the conditions were not met then."""
     must_reload: bool = False
     """Whether the last `settle` found that the manifest must be loaded again: a loop has other elements."""
+    subscriptions: tuple[str, ...] = ()
+    """The references in `subscribe` of the resources that a loop makes, as far as they are known without its elements."""
     moving: tuple[str, ...] = ()
     """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the manifest was loaded with these elements already, and could not be used."""
+        return False
+
+    def refuse(self) -> None:  # noqa: B027 - only a loop has elements
+        """Note that the manifest can't be used with these elements."""
 
     @abstractmethod
     def advance_clock(self) -> None:

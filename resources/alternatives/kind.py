@@ -171,8 +171,14 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         return {"ensure": "present", "path": state.current, "mode": state.group.mode}
 
     async def reversal(self, state: AlternativesState) -> Self:
-        """The choice as it was; an alternative that was added is removed. Raises ResourceError if it was both."""
+        """The choice as it was; an alternative that was added is removed. Raises ResourceError if it was both.
+
+        A removed alternative can't be brought back: its links and priority are no properties of that.
+        """
         group = state.group
+        if self.ensure == "absent":
+            words = f"the alternative {self.path or self.name} could not be brought back"
+            raise ResourceError(words, "remove it by hand, or remove reverse")
         if group is None or (self.path is not None and self.path not in group.choices):
             if group is None or group.mode == "auto":
                 return type(self)(name=self.name, ensure="absent", path=self.path)
@@ -181,6 +187,14 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         if group.mode == "auto":
             return type(self)(name=self.name, mode="auto")
         return type(self)(name=self.name, path=state.current)
+
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless this adds or removes another alternative."""
+        if recorded.ensure == "absent":
+            return True if recorded.path == self.path else None
+        group = read_group(self.name)
+        is_choice = self.path is None or (group is not None and self.path in group.choices)
+        return True if is_choice and self.ensure == "present" else None
 
     @property
     def _mode(self) -> str:

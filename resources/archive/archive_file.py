@@ -23,6 +23,7 @@ from reactor.hostfs import (
     write_file,
 )
 from reactor.resources.archive import staging
+from reactor.resources.archive.last_unpacking import record_unpacking
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import Desired
 from reactor.resources.download.download_origin import Origin, fingerprint
@@ -45,6 +46,8 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
         ErrorContext(f"download {source.shown} to {desired.path}"),
         Parent(desired.path) as (directory, base),
     ):
+        if desired.extract_parent is not None:
+            staging.refuse_other_than_directory(desired.extract_parent)
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.resume(fingerprint(source.url))
@@ -65,6 +68,8 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
             with PreviousContent(desired.path, desired.ref, directory, base) as former:
                 await partial.place(owner, MODE)
                 await former.keep()
+            if desired.extract_parent is None:
+                await in_thread(record_unpacking, desired, None)
 
 
 async def _known(desired: Desired) -> Origin | None:

@@ -12,6 +12,7 @@ from reactor import ResourceError, UnpackingError, emit_output, in_thread, read_
 from reactor.hostfs import ErrorContext, Parent, sync_file_system
 from reactor.resources.archive import staging
 from reactor.resources.archive.archive_file import Expected, verified
+from reactor.resources.archive.last_unpacking import record_unpacking
 from reactor.resources.archive.observer import exists
 from reactor.resources.archive.staging import opened_directory
 from reactor.resources.archive.state import Desired
@@ -58,6 +59,7 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
             move_in(tree, parent, goal)
         with opened_directory(".", goal) as directory:
             sync_file_system(directory)
+        record_unpacking(desired, checksum)
         os.rmdir(base, dir_fd=goal)
 
 

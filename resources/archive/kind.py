@@ -20,7 +20,6 @@ from reactor import (
     PropertyProblem,
     Relations,
     Resource,
-    ResourceError,
     SingleFile,
     UnpackingLimits,
     archive_format,
@@ -39,7 +38,7 @@ from reactor.resources.archive.property_types import (
     Size,
     UnpackedMode,
 )
-from reactor.resources.archive.staging import may_be_directory
+from reactor.resources.archive.staging import refuse_other_than_directory
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.remote_source import Source
 from reactor.resources.download.source import Checksum, split_credentials, unprotected
@@ -166,6 +165,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         yield PathWatch(self.name)
         if self._created is not None:
             yield PathWatch(self._created)
+        elif self.extract_parent is not None:
+            yield PathWatch(self.extract_parent, is_name=True)
 
     async def observe(self) -> ArchiveState:
         """The state on this host. The server is not asked."""
@@ -184,15 +185,13 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             return
         with ErrorContext(f"write {self.name}"), Parent(self.name):
             pass
-        if self.extract_parent is None or state.creates_exists:
+        if self.extract_parent is None or (self._created is not None and state.creates_exists):
             return
         with (
             ErrorContext(f"unpack {self.name} into {self.extract_parent}"),
             Parent(first_missing_path(self.extract_parent)),
         ):
-            if not may_be_directory(self.extract_parent):
-                hint = "name a directory in extract_parent, or remove what is there"
-                raise ResourceError(f"{self.extract_parent} is not a directory", hint)
+            refuse_other_than_directory(self.extract_parent)
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path of the archive, and its SHA-256, which is None if there is no archive."""

@@ -21,6 +21,7 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
+from reactor.resources.archive.last_unpacking import is_outdated
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.download_origin import Origin, fingerprint
@@ -60,10 +61,15 @@ class Observer:
                 is_owned=found is not None and (found.st_uid, found.st_gid) == wanted,
                 is_shared=found is not None and kind is FileType.FILE and found.st_nlink > 1,
                 same_content=await self._same_content() if kind is FileType.FILE else None,
-                creates_exists=None if desired.creates is None else exists(desired.creates),
+                creates_exists=self._creates_exists(),
                 partial=partial,
                 interrupted=interrupted,
+                outdated=is_outdated(desired),
             )
+
+    def _creates_exists(self) -> bool | None:
+        created = self.desired.creates or self.desired.extract_parent
+        return None if created is None else exists(created)
 
     def _stat(self) -> os.stat_result | None:
         """The stat of the path, without following a symlink of another user."""

@@ -36,7 +36,7 @@ def _absent(desired: Desired, state: ArchiveState) -> Plan:
 
 
 def _present(desired: Desired, state: ArchiveState) -> Plan:
-    unpacking_due = state.creates_exists is False or state.interrupted
+    unpacking_due = state.creates_exists is False or state.interrupted or state.outdated
     downloading = _must_download(desired, state, unpacking_due=unpacking_due)
     extracting = desired.extract_parent is not None and (downloading or unpacking_due)
     has_archive = downloading or state.type is FileType.FILE

@@ -36,9 +36,11 @@ def opened_directory(path: str, within: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def may_be_directory(path: str) -> bool:
-    """Whether ``path`` is a directory, or does not exist."""
-    return os.path.isdir(path) or not os.path.lexists(path)
+def refuse_other_than_directory(extract_parent: str) -> None:
+    """Raise ResourceError if anything but a directory is at the path to unpack into."""
+    if os.path.lexists(extract_parent) and not os.path.isdir(extract_parent):
+        hint = "name a directory in extract_parent, or remove what is there"
+        raise ResourceError(f"{extract_parent} is not a directory", hint)
 
 
 def staging_path(extract_parent: str, archive: str) -> str:

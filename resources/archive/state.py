@@ -45,8 +45,10 @@ class ArchiveState(NamedTuple):
     same_content: bool | None = None
     """Whether it has the desired checksum. Without one: False if it is known to come from another URL, else None."""
     creates_exists: bool | None = None
-    """Whether the path that unpacking creates exists; None if the manifest names none."""
+    """Whether the path that unpacking creates exists; None if nothing is unpacked."""
     partial: bool = False
     """Whether an interrupted download left its temporary file."""
     interrupted: bool = False
     """Whether an unpacking was interrupted."""
+    outdated: bool = False
+    """Whether the last unpacking is known to have been of another archive, or into another directory."""

@@ -227,6 +227,10 @@ class Container(Resource[ContainerState], kind="container"):
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
         raise ResourceError(f"the container {self.name} could not be brought back", "remove reverse")
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless another program makes it now."""
+        return True if (recorded.runtime, recorded.socket) == (self.runtime, self.socket) else None
+
     def _fault(self, inspected: Mapping[str, Any], image: str | None) -> str | None:
         """The reason why the container must be replaced."""
         labels = (inspected.get("Config") or {}).get("Labels") or {}

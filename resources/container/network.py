@@ -159,6 +159,10 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
         raise ResourceError(f"the network {self.name} could not be brought back", "remove reverse")
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless another program makes it now."""
+        return True if (recorded.runtime, recorded.socket) == (self.runtime, self.socket) else None
+
     def _fault(self, found: Mapping[str, Any]) -> str | None:
         """The reason why the network must be replaced. What is not declared is not compared."""
         wanted = {"Driver": self.driver, "Internal": self.internal}

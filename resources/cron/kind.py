@@ -244,6 +244,10 @@ class Cron(SharedFile, kind="cron"):
             raise ResourceError(words, "remove reverse; a job that leaves the manifest then stays")
         return type(self)(name=self.name, user=self.user, table=self.table, ensure="absent")
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless the job is in another file now."""
+        return True if recorded._path == self._path else None
+
     async def describe(self) -> Mapping[str, Any]:
         """Whether the job is there, and its file."""
         is_there = self._is_there(shared_lines.find(self._path))

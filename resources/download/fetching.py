@@ -38,7 +38,7 @@ _SILENCE = 30.0
 _MAX_RESUMES = 5
 _BUFFER = 1 << 20
 """Bytes that are collected before they are written."""
-_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 _HINTS = {
     HTTPStatus.UNAUTHORIZED: "check username and password, or headers",
     HTTPStatus.FORBIDDEN: "check username and password, or headers",
@@ -108,13 +108,22 @@ class _Fetching:
             partial.restart(self._origin(answer))
             return True
         if partial.can_resume and status == HTTPStatus.PARTIAL_CONTENT:
-            match = _RANGE.fullmatch(answer.field("content-range"))
-            if match is not None and int(match[1]) == partial.size:
+            if self._is_rest(answer):
                 return True
         elif not partial.can_resume or status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise _failed(*_status_in_words(status))
         partial.restart(None)
         return False
+
+    def _is_rest(self, answer: HttpResponse) -> bool:
+        """Whether the part in the answer is all that is missing, and of the same version: a server may send less."""
+        match = _RANGE.fullmatch(answer.field("content-range"))
+        if match is None:
+            return False
+        start, last, whole = map(int, match.groups())
+        origin, etag = self._partial.origin, answer.field("etag")
+        is_same = origin is not None and etag in ("", origin.etag)
+        return is_same and start == self._partial.size and last + 1 == whole
 
     def _conditions(self) -> dict[str, str]:
         """The header fields that request only a version other than the known one, and only the missing part."""

@@ -187,6 +187,10 @@ class Firewall(Resource[FirewallState], kind="firewall"):
         words = f"the former table inet {self.table} could not be brought back"
         raise ResourceError(words, "remove it by hand before, or remove reverse")
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless it is another table now."""
+        return True if recorded.table == self.table else None
+
     @cached_property
     def _lines(self) -> Sequence[Line]:
         return ruleset(self.table, self.policy, self.rules, self.declarations or "", basics=self.basics)

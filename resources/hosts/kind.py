@@ -110,31 +110,42 @@ class Host(OwnedLines, kind="host"):
         lines = self._lines(state)
         if not lines:
             return type(self)(
-                name=self.name, host=self.host, ip=self.ip, aliases=self.aliases, ensure="absent"
+                name=self.name, host=self._names[0], ip=self.ip, aliases=self.aliases, ensure="absent"
             )
         line = lines[0]
         if len(lines) > 1 or line.names[0].lower() != self._names[0].lower():
             words = "the lines of the host could not be brought back"
             raise ResourceError(words, "change them by hand, or remove reverse")
         try:
-            return type(self)(name=self.name, host=self.host, ip=str(line.address), aliases=line.names[1:])
+            host, *aliases = line.names
+            return type(self)(name=self.name, host=host, ip=str(line.address), aliases=aliases)
         except ValueError as error:  # also pydantic's
             raise ResourceError("the line of the host could not be brought back", "remove reverse") from error
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless it is another host now, or has another sort of address or a name that would stay."""
+        former, names = ([name.lower() for name in each] for each in (recorded._names, self._names))
+        is_same = former[0] == names[0] and recorded._version in (None, self._version or recorded._version)
+        return True if is_same and (recorded.ensure == "present" or {*names} <= {*former}) else None
+
     def _lines(self, state: Found | None) -> list[Any]:
         found = (parse_line(line) for line in (state.lines if state else []))
-        version = None if self.ip is None else ipaddress.ip_address(self.ip).version
         return [
             each
             for each in found
             if each is not None
-            and version in (None, each.address.version)
+            and self._version in (None, each.address.version)
             and any(map(each.has, self._names))
         ]
 
     @property
     def _names(self) -> tuple[str, ...]:
         return (self.host or self.name, *(self.aliases or ()))
+
+    @property
+    def _version(self) -> int | None:
+        """The version of the protocol of the address; None without an address."""
+        return None if self.ip is None else ipaddress.ip_address(self.ip).version
 
     @property
     def _wanted(self) -> DesiredHost:

@@ -10,16 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from reactor import ResourceError
+from reactor.resources.service import unit_errors
 from reactor.resources.service.planner import Desired
 from reactor.resources.service.state import NOT_FOUND, UnitState
 from reactor.resources.service.systemd import Systemd
 from reactor.watchers.dbus import Scope
 
-_BROKEN: Final = {
-    "bad-setting": "has a bad unit file setting",
-    "error": "has a unit file that systemd can't read",
-}
-_VERIFY: Final = "correct its unit file; this shows the error: systemd-analyze verify"
 _PLACES: Final = {Scope.SYSTEM: "/etc/systemd/system", Scope.USER: "~/.config/systemd/user"}
 
 
@@ -41,8 +37,8 @@ async def _refuse_start(systemd: Systemd, desired: Desired, state: UnitState) ->
             hint = "write masked: false to unmask it, or ensure: stopped"
             raise ResourceError(f"{unit} is masked, and can't be started", hint)
         return
-    if state.load in _BROKEN:
-        raise ResourceError(f"{unit} {_BROKEN[state.load]}", _VERIFY)
+    if (error := unit_errors.broken(unit, state.load)) is not None:
+        raise error
     facts = await systemd.facts(unit)
     if facts.get("RefuseManualStart") == "yes":
         raise _only_by_others(unit, "started")

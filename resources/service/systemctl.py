@@ -88,7 +88,7 @@ class Systemctl:
         if self._with_script(await self._look(unit), unit, "").stale:
             await self._systemctl("daemon-reload")
             if (state := await self._look(unit)).stale:
-                raise unit_errors.still_stale(unit)
+                raise unit_errors.still_stale(unit, state.load)
             if self._with_script(state, unit, "").stale:
                 raise unit_errors.not_generated(unit)
 

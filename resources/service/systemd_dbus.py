@@ -182,7 +182,8 @@ class DbusSystemd:
             if await is_unread():
                 raise unit_errors.not_generated(unit)
             if await is_stale():
-                raise unit_errors.still_stale(unit)
+                state, _ = await self._queries.look(unit)
+                raise unit_errors.still_stale(unit, state.load)
 
     @asynccontextmanager
     async def regenerating(self, source: str) -> AsyncIterator[None]:

@@ -31,6 +31,12 @@ _HINTS: Final = {
     "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
 }
 
+_BROKEN: Final = {
+    "bad-setting": "has a bad unit file setting",
+    "error": "has a unit file that systemd can't read",
+}
+_VERIFY: Final = "correct its unit file; this shows the error: systemd-analyze verify"
+
 _CONFLICT: Final = (
     "their unit files say that they can't run at once (Conflicts=): write ensure: stopped for one of them"
 )
@@ -45,8 +51,15 @@ def refused(unit: str, error: CallError) -> ResourceError:
     return ResourceError(f"{unit}: {error.text}", _HINTS.get(error.name.rpartition(".")[2]))
 
 
-def still_stale(unit: str) -> ResourceError:
-    """The error for files that systemd still reports as changed after a reload."""
+def broken(unit: str, load: str) -> ResourceError | None:
+    """The error for a unit that systemd could not load; ``load`` is its state. None if it could."""
+    return ResourceError(f"{unit} {_BROKEN[load]}", _VERIFY) if load in _BROKEN else None
+
+
+def still_stale(unit: str, load: str) -> ResourceError:
+    """The error for files that systemd still reports as changed after a reload; ``load`` is the state of the unit."""
+    if (error := broken(unit, load)) is not None:
+        return error
     hint = f"repair dangling links among those of: systemctl show --property=DropInPaths {unit}"
     return ResourceError(f"{unit}: systemd can't read all of its unit file and drop-ins", hint)
 

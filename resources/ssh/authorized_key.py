@@ -223,6 +223,11 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         except ValueError as error:  # also pydantic's
             raise ResourceError(words, "change them by hand, or remove reverse") from error
 
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless it is another key now, or one of another user or file."""
+        former, now = ((each.user, each.path, public_key.parse(each.key).blob) for each in (recorded, self))
+        return True if former == now else None
+
     @property
     def _key(self) -> public_key.PublicKey:
         return public_key.parse(self.key)

@@ -106,7 +106,7 @@ class KnownHost(OwnedLines, kind="known_host"):
         """The key of the same type as it was, or none."""
         concerned = self._wanted._replace(is_present=False)
         lines = [line for line in (state.lines if state else []) if concerned.differences([line])]
-        properties = {"host": self.host, "aliases": self.aliases, "path": self.path}
+        properties = {"host": self._names[0], "aliases": self.aliases, "path": self.path}
         if not lines:
             return type(self)(name=self.name, key=self.key, ensure="absent", **properties)
         found = parse_line(lines[0])
@@ -117,6 +117,12 @@ class KnownHost(OwnedLines, kind="known_host"):
             return type(self)(name=self.name, key=f"{found.type} {found.blob}", **properties)
         except ValueError as error:  # also pydantic's
             raise ResourceError("the key of the host could not be brought back", "remove reverse") from error
+
+    def is_undone_by(self, recorded: Self) -> bool | None:
+        """Always, unless it is another host now, in another file, or has a key of another type."""
+        former, names = ({name.lower() for name in each} for each in (recorded._names, self._names))
+        types = {public_key.parse(each.key).type for each in (recorded, self) if each.key is not None}
+        return True if names <= former and recorded.path == self.path and len(types) <= 1 else None
 
     @property
     def _names(self) -> tuple[str, ...]:

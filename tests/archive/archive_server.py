@@ -34,9 +34,15 @@ class Handler(BaseHTTPRequestHandler):
         if start >= len(body) > 0:
             self.head(416, 0)
             return
-        more = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
-        self.head(206 if start else 200, len(body) - start, **more)
-        self.send(body[start:])
+        if not start:
+            self.head(200, len(body))
+            self.send(body)
+            return
+        part = body[start : None if server.most is None else start + server.most]
+        whole = len(body) + server.longer
+        more = {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{whole}"}
+        self.head(206, len(part), etag=server.part_etag or server.etag, **more)
+        self.send(part)
 
     def be_cut(self):
         """Reset the connection in the middle, ``server.cuts`` times."""
@@ -130,10 +136,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def head(self, status, length, **more):
+    def head(self, status, length, *, etag=None, **more):
         self.send_response(status)
         if self.server.etag and status in (200, 206, 304):
-            self.send_header("ETag", self.server.etag)
+            self.send_header("ETag", etag or self.server.etag)
         if status != 304:
             self.send_header("Content-Length", str(length))
         for name, value in more.items():
@@ -158,14 +164,20 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class ArchiveServer(LoopbackServer):
-    """``body`` is what is served, ``shift`` how far off a part of it is, ``asked`` holds path and header fields of each request, ``sent`` counts bytes."""
+    """``body`` is what is served, ``asked`` holds path and header fields of each request, ``sent`` counts bytes.
+
+    Of a part that is asked for, ``shift`` says how far off it is, ``most`` how many bytes of it are sent, ``longer`` by
+    how much the whole is said to be longer, and ``part_etag`` which other ETag it has.
+    """
 
     def __init__(self, tls=None):
         super().__init__(Handler, tls)
         self.etag = ""
         self.body = b""
         self.cuts = 0
-        self.shift = 0
+        self.shift = self.longer = 0
+        self.most = None
+        self.part_etag = ""
         self.sent = 0
         self.asked = []
         self.leads_to = self.authorization = ""

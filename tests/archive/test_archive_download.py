@@ -260,6 +260,18 @@ async def test_another_part_than_was_asked_for_is_not_taken(server, path, tmp_pa
     assert starts(server)[-1] == 0, "all was asked for"
 
 
+@pytest.mark.parametrize("part", [{"most": 100}, {"longer": 5}, {"part_etag": '"another"'}])
+async def test_a_part_that_is_not_the_rest_of_the_same_version_is_not_taken(server, path, part):
+    server.serve(BODY)
+    server.cuts = 99
+    await converge(make(path, server.url("cut")))
+    server.cuts = 0
+    vars(server).update(part)
+    assert (await converge(make(path, server.url("cut")))).result is Result.CHANGED
+    assert path.read_bytes() == BODY
+    assert starts(server)[-1] == 0, "all was asked for"
+
+
 @pytest.mark.skipif("os.getuid() != 0")
 async def test_a_full_disk_is_reported_and_nothing_stays_on_it(server, path, tmp_path):
     small = tmp_path / "small"

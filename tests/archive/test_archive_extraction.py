@@ -232,6 +232,14 @@ async def test_the_limits_of_the_manifest_hold(server, tmp_path):
         assert unpacked(tmp_path) == {}
 
 
+async def test_what_is_no_directory_to_unpack_into_is_named_before_anything_is_fetched(server, tmp_path):
+    server.serve(BODY)
+    (tmp_path / "opt").write_text("a file")
+    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert check.error == f"{tmp_path}/opt is not a directory"
+    assert server.asked == []
+
+
 async def test_a_creates_that_never_comes_is_named(server, tmp_path):
     server.serve(BODY)
     check = await converge(

@@ -115,6 +115,125 @@ def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_w
         until("checked", ref=f"file#{tmp_path}/user-b", result="changed")
         assert (tmp_path / "user-b").read_text() == "user-b", "the last good version is in force"
         site("user-b")
+        until("reloaded", gone=[f"file#{tmp_path}/user-c", f"file#{tmp_path}/user-d"])
         until("converged")
+        assert json.loads((tmp_path / "names").read_text()) == ["user-b"], (
+            "the manifest is not refused any more"
+        )
         process.send_signal(signal.SIGTERM)
         assert "is declared twice" in finish(process).err
+
+
+UNDONE = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+  - file:
+      - "{dir}/{{ item }}":
+          {for_each: "{{ fromJSON(output('exec#list').stdout) }}", content: "{{ item }}", meta: {reverse: true}, {own}}
+"""
+
+
+def test_what_a_loop_has_made_is_undone_when_it_is_known_to_be_gone(site, tmp_path):
+    path, names = site(before=UNDONE), tmp_path / "names"
+    put(names, '["user-a", "user-b"]')
+    assert run(path).code == 0
+    for text, left in [('["user-a", "user-b"]', 2), ("no list", 2), ('["user-b"]', 1)]:
+        put(names, text)
+        inode = (tmp_path / "user-b").stat().st_ino
+        done = run(path)
+        assert done.code == (1 if text == "no list" else 0)
+        assert len(files(tmp_path)) == left
+        assert (tmp_path / "user-b").stat().st_ino == inode, "it stayed all the time"
+    put(path, "resources: []")
+    assert run(path).code == 0
+    assert files(tmp_path) == []
+
+
+def test_what_was_as_desired_from_the_start_is_remembered_while_the_loop_is_unknown(site, tmp_path):
+    path = site(before=UNDONE)
+    put(tmp_path / "names", '["user-a"]')
+    put(tmp_path / "user-a", "user-a")
+    (tmp_path / "user-a").chmod(0o644)
+    assert run(path).code == 0
+    put(tmp_path / "user-a", "drift")
+    assert run(path).code == 0
+    put(path, "resources: []")
+    assert run(path).code == 0
+    assert (tmp_path / "user-a").read_text() == "user-a", "the drift is not what was there before"
+
+
+LATE = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+      - "restart {{ item }}":
+          for_each: "{{ fromJSON(output('exec#list').stdout) }}"
+          command: "/bin/sh -c 'test -e {dir}/able && echo {{ item }} >> {dir}/log'"
+          refreshonly: true
+          subscribe: [{references}]
+  - file:
+      - {dir}/conf: {content: "{names}", {own}}
+"""
+
+
+@pytest.mark.parametrize(
+    "references", ["'file#{dir}/conf'", "'file#*'", "{'file#{dir}/conf': {quiet: {for: 5ms}}}"]
+)
+@pytest.mark.parametrize("broken", ["list", "restart"])
+def test_a_refresh_of_what_a_loop_makes_is_not_lost(site, tmp_path, references, broken):
+    manifest = LATE.replace("{references}", references)
+    put(tmp_path / "names", '["a", "b"]' if broken == "restart" else "no list")
+    assert run(site("changed", before=manifest)).code == 1
+    put(tmp_path / "names", '["a", "b"]')
+    put(tmp_path / "able", "")
+    for _ in range(2):
+        assert run(site("changed", before=manifest)).code == 0
+        assert sorted((tmp_path / "log").read_text().split()) == ["a", "b"]
+
+
+def test_what_changed_before_a_loop_was_known_refreshes_what_it_makes_at_once(site, tmp_path):
+    manifest = LATE.replace("{references}", "'file#{dir}/conf'")
+    put(tmp_path / "names", '["a"]')
+    put(tmp_path / "able", "")
+    for content in ("one", "two", "two"):
+        assert run(site(content, before=manifest)).code == 0
+    assert (tmp_path / "log").read_text().split() == ["a", "a"]
+
+
+def test_what_waits_for_a_loop_may_be_what_that_subscribes_to(site, tmp_path):
+    manifest = LATE.replace("{references}", "'file#{dir}/conf'").replace(
+        '{names}"', '{names}", after: "exec#restart*"'
+    )
+    put(tmp_path / "names", "[]")
+    assert run(site("one", before=manifest)).code == 0
+
+
+def test_drift_of_what_a_loop_makes_is_drift_in_the_next_run(site, tmp_path):
+    path = site(before=UNDONE)
+    put(tmp_path / "names", '["user-a"]')
+    assert run(path).code == 0
+    put(tmp_path / "user-a", "drift")
+    done = run(path, "--format", "json")
+    checked = [json.loads(line) for line in done.out.splitlines() if '"checked"' in line]
+    assert [each["causes"] for each in checked if "user-a" in each["ref"]] == [["drift"]]
+
+
+COLLIDING = """
+resources:
+  - exec:
+      - list: {command: "/bin/cat {dir}/names"}
+      - slow: {command: "/bin/sleep 0.3"}
+  - file:
+      - "{dir}/user-a": {content: static, {own}}
+      - "{dir}/{{ item }}":
+          {for_each: "{{ fromJSON(output('exec#list').stdout) }}", content: x, meta: {retry: 2, delay: 1ms}, {own}}
+"""
+
+
+def test_elements_that_make_the_manifest_invalid_are_the_error_of_each_retry(site, tmp_path):
+    put(tmp_path / "names", '["user-a"]')
+    done = run(site(before=COLLIDING))
+    assert done.code == 1
+    assert "for_each must be a list" not in done.out
+    assert "is declared twice" in done.out + done.err

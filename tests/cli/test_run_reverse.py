@@ -423,3 +423,18 @@ def test_what_is_being_undone_still_is_while_a_child_manifest_is_away(tmp_path, 
         assert not directory.exists()
         process.send_signal(signal.SIGTERM)
         finish(process)
+
+
+def test_a_dry_run_names_what_a_run_would_undo(reactor, tmp_path, site):
+    path = tmp_path / "motd"
+    site.write_text(manifest_of(entry(path, "managed\n")))
+    assert run_once(reactor, site).code == 0
+    warning = f"file#{path} was removed from the manifest, and would be undone"
+    assert warning not in reactor("run", "--noop", "--converge-once", site).err
+    site.write_text(manifest_of())
+    assert warning in reactor("run", "--noop", "--converge-once", site).err
+    assert warning not in reactor("run", "--noop", "--converge-once", "--only", "file#*", site).err
+    assert path.exists()
+    assert run_once(reactor, site).code == 0
+    assert warning not in reactor("run", "--noop", "--converge-once", site).err
+    assert not path.exists()

@@ -183,7 +183,7 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
         def __getattr__(self, name):
             return lambda *_: {} if name == "pending_refreshes" else None
 
-        def reversals(self, _):
+        def reversals(self, *_):
             return []
 
         def prepare_generation(self, _):

@@ -375,7 +375,7 @@ class Recall:
     def can_undo(self, ref):
         return True
 
-    def reversals(self, resources):
+    def reversals(self, resources, may_have):
         return []
 
 

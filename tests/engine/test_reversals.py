@@ -46,6 +46,9 @@ class Notes:
     async def intend(self, ref, subscribers):
         pass
 
+    def pass_on(self, ref, subscribers):
+        pass
+
     def applied(self, resource):
         pass
 
@@ -64,9 +67,13 @@ class Notes:
     async def record_reversal(self, ref, reversal):
         self.recorded[ref] = reversal
 
-    def reversals(self, resources):
+    def reversals(self, resources, may_have):
         gone = [reversal for ref, reversal in self.recorded.items() if ref not in resources]
         return gone[::-1]
+
+    def hand_over(self, ref, heir, reversal):
+        self.undone(ref)
+        self.recorded[heir] = reversal
 
     def undone(self, ref):
         self.forgotten.append(ref)
@@ -160,6 +167,20 @@ async def test_what_has_another_owner_now_is_let_go(autojump_clock):
         await story.converged()
     assert not undoes.script.checks
     assert notes.forgotten == ["undoable#a"]
+
+
+async def test_what_was_renamed_is_undone_when_its_new_name_leaves(autojump_clock):
+    notes = Notes()
+    notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
+    async with running(undoable("new/a"), run_store=notes) as story:
+        await story.converged()
+        assert notes.forgotten == ["undoable#a"]
+        handed = notes.recorded["undoable#new/a"]
+        story.engine.reload(graph_of([]))
+        await story.until(lambda: story.all(Reversed))
+    assert not undoes.script.checks
+    assert handed.script.applies
+    assert not notes.recorded
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import trio
 
 from reactor import Cause, ManifestError, Result
 from reactor.engine.events import Checked
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once, running
 
 READER = """
@@ -364,3 +365,31 @@ resources:
     (tmp_path / "where").write_text("/usr\n")
     done = reactor("run", "--converge-once", site)
     assert (done.code, ran.read_text()) == (0, "/tmp\n"), done.out
+
+
+USED = """
+resources:
+  - exec:
+      - v: {command: "/bin/cat {dir}/v"}
+  - file:
+      - {dir}/condition: {{own}, content: x, control: {if: "output('exec#v')?.stdout == 'yes'"}}
+      - {dir}/same: {{own}, content: "none", control: {if: "output('exec#v')?.stdout != 'gone'"}}
+      - {dir}/value: {{own}, content: "${ output('exec#v')?.stdout ?? 'none' }"}
+"""
+
+
+async def test_a_dry_run_can_not_tell_what_uses_an_output_that_is_not_known_yet(site, tmp_path):
+    (tmp_path / "v").write_text("yes")
+    graph = site(USED).graph
+    await converge_once(graph=graph)
+    (tmp_path / "condition").unlink()
+    (tmp_path / "value").write_text("none")
+    _, story = await converge_once(graph=site(USED).graph, options=RunOptions(noop=True))
+    for name in ("condition", "same", "value"):
+        (check,) = story.checks(f"file#{tmp_path}/{name}")
+        assert check.actions == ("Can't tell before exec#v is applied (its outputs are used)",)
+    (tmp_path / "value").write_text("else")
+    _, story = await converge_once(graph=site(USED).graph, options=RunOptions(noop=True))
+    (check,) = story.checks(f"file#{tmp_path}/value")
+    assert check.actions == ("Would have updated the file",)
+    assert check.diffs == (), "the value in it would be that of now"

@@ -225,3 +225,17 @@ def test_contradictions_are_found_when_the_manifest_is_loaded(more, tmp_path):
     (tmp_path / "site.yaml").write_text(text)
     with pytest.raises(ManifestError, match="do not agree"):
         load(str(tmp_path / "site.yaml"))
+
+
+async def test_a_drop_in_that_leaves_no_time_is_named_as_that():
+    drop_in = ETC / f"{UNIT.name}.d/none.conf"
+    drop_in.parent.mkdir()
+    try:
+        drop_in.write_text("[Timer]\nOnCalendar=\n")
+        _, story = await converge_once(a_timer())
+        check = story.checks(f"timer#{NAME}")[-1]
+        assert check.error == f"{UNIT.name} has a bad unit file setting"
+        assert "systemd-analyze verify" in check.hint
+    finally:
+        drop_in.unlink()
+        drop_in.parent.rmdir()

@@ -23,7 +23,7 @@ from reactor.cli.running.state import (
     open_state,
     read_only_state,
     refuse_own_state,
-    warn_of_lost_refreshes,
+    warn_of_state,
 )
 from reactor.console.display import Display
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
@@ -197,8 +197,7 @@ class ConvergeCommand(NamedTuple):
             with self._open_state(program, display) as state:
                 _show_header(generation, program.pre_message, display)
                 options = options._replace(pending_refreshes=state.pending_refreshes, recorded=state.recorded)
-                if not state.complete:
-                    warn_of_lost_refreshes(graph, display.warn)
+                warn_of_state(state, graph, options, display.warn)
                 services = services._replace(
                     network=self._network_service(generation, state, display),
                     directory=state.directory,
@@ -245,7 +244,7 @@ class ConvergeCommand(NamedTuple):
         if self.options.monitor_only:
             return no_state()
         if self.options.noop:
-            return read_only_state(self.location, display.warn)
+            return read_only_state(self.location, program.path, display.warn)
         return open_state(self.location, program.path, display.warn, self.bad_usage, self.differs)
 
 

@@ -41,7 +41,6 @@ SETTLE = 0.01
 
 REFETCH_INTERVAL = 60.0
 """Seconds between two requests for a manifest or data at a URL. Unchanged content is not sent again."""
-
 LINK_INTERVAL = 30.0
 """Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
 

@@ -14,6 +14,8 @@ from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for
 from reactor.console.open_problems import name_some
+from reactor.engine.options import RunOptions
+from reactor.engine.reversals import not_taken
 from reactor.graph.graph import REFRESHING, Graph
 from reactor.hostfs.downloads import remove_old_downloads
 from reactor.hostfs.private import remove_private
@@ -27,6 +29,7 @@ from reactor.journal.state_directory import (
     is_ours,
 )
 from reactor.journal.store import has_set_aside
+from reactor.journal.undo_records import UndoRecords
 from reactor.named_tuple import NamedTuple
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
@@ -48,7 +51,7 @@ class State(NamedTuple):
     journal: Journal | None = None
     backups: Store | None = None
     pending_refreshes: frozenset[str] = frozenset()
-    recorded: frozenset[str] | None = None
+    recorded: UndoRecords | None = None
     complete: bool = True
 
     @property
@@ -97,16 +100,16 @@ def no_state() -> Iterator[State]:
 
 
 @contextmanager
-def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
+def read_only_state(location: Location | None, manifest: str, warn: Warn) -> Iterator[State]:
     """The pending refreshes of earlier runs, for a dry run. Changes nothing."""
     if location is None:
         yield State()
         return
     with state_directory_for(location.path):
         if os.path.lexists(os.path.join(location.path, FILE_NAME)):
-            yield _recovered_copy(location.path, warn)
+            yield _recovered_copy(location.path, manifest, warn)
         else:
-            yield State(recorded=frozenset())
+            yield State(recorded=UndoRecords((), manifest, warn))
 
 
 def _without_journal(
@@ -126,12 +129,14 @@ def _without_journal(
     return State(directory, None, backups, pending_refreshes, complete=found.complete)
 
 
-def _recovered_copy(directory: str, warn: Warn) -> State:
+def _recovered_copy(directory: str, manifest: str, warn: Warn) -> State:
     from reactor.journal.history import History, HistoryError
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return State(pending_refreshes=history.pending_refreshes(), recorded=history.recorded())
+            return State(
+                pending_refreshes=history.pending_refreshes(), recorded=history.recorded(manifest, warn)
+            )
     except HistoryError as error:
         warn(f"{error}; pending refreshes of earlier runs are not shown")
         return State()
@@ -168,7 +173,20 @@ def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
     return False
 
 
-def warn_of_lost_refreshes(graph: Graph, warn: Warn) -> None:
+def warn_of_state(state: State, graph: Graph, options: RunOptions, warn: Warn) -> None:
+    """Warn of what is lost with the journal, and in a dry run of what a run would undo."""
+    if not state.complete:
+        _warn_of_lost_refreshes(graph, warn)
+    if state.recorded is None or not options.noop or options.partial or options.monitor_only:
+        return
+    if graph.has_unread_parts:
+        return
+    reversals, _ = state.recorded.compare(graph.resources, graph.may_have)
+    for ref in not_taken(reversals, graph):
+        warn(f"{ref} was removed from the manifest, and would be undone")
+
+
+def _warn_of_lost_refreshes(graph: Graph, warn: Warn) -> None:
     """Warn that pending refreshes of earlier runs are lost with the journal. Name the resources that may need one."""
     subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
     affected = sorted(ref for ref in subscribers if not graph.resources[ref].declared.members)

@@ -48,14 +48,40 @@ def _loop(builder: GraphBuilder, vertex: int) -> DeferredLoop:
 
 
 def add_deferred_loops(builder: GraphBuilder) -> None:
-    """Let the resources that a loop over outputs makes wait for the loop."""
+    """Let the resources that a loop over outputs makes wait for the loop. They stay in force if it fails later."""
     if not builder.deferred_loops:
         return
     number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
     for loop in builder.deferred_loops:
         for ref in _loop(builder, loop).made:
-            edge = BuilderEdge(EdgeKind.REQUIRE, f"{ref} is made by {builder.refs[loop]}", loop)
+            edge = BuilderEdge(EdgeKind.AFTER, f"{ref} is made by {builder.refs[loop]}", loop)
             builder.connect(loop, number[ref], edge)
+
+
+def subscribe_loops(builder: GraphBuilder) -> None:
+    """Let a loop of unknown elements hold the refreshes of the resources that it will make.
+
+    What comes after the loop needs no such edge: the elements are known before it changes.
+    """
+    for loop in builder.deferred_loops:
+        for target in () if _loop(builder, loop).is_known else builder.deferred[loop].subscriptions:
+            found = builder.names.find(target, loop)
+            several = builder.names.matching(target) if found is None and is_glob(target) else ()
+            later = _after(builder, loop)
+            for vertex in several if found is None else (found,):
+                if vertex not in later:
+                    reason = f"subscribe in {builder.refs[loop]}"
+                    builder.connect(vertex, loop, BuilderEdge(EdgeKind.NOTIFY, reason, loop))
+
+
+def _after(builder: GraphBuilder, vertex: int) -> set[int]:
+    """``vertex``, and all that come after it."""
+    found, left = {vertex}, [vertex]
+    while left:
+        new = builder.successors[left.pop()].keys() - found
+        found |= new
+        left.extend(new)
+    return found
 
 
 def _wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
