@@ -25,7 +25,7 @@ From an event to a repaired resource:
 - ``path_owners``: refuses to change a file that another resource manages by another path; ``batch_apply``: applies a
   batch;
 - ``check_completion``: what happens when a check has ended; ``outcome``: how a check ended; ``flapping``: detects
-  flapping; ``late_elements``: what a loop over outputs makes.
+  flapping.
 
 For some runs only:
 

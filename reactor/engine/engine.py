@@ -13,7 +13,6 @@ from reactor.engine.audit import Audit
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import EventRecorder, Results
 from reactor.engine.events import Cause, Ended, Event, Reloaded
-from reactor.engine.late_elements import first_elements
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.options import RunOptions
 from reactor.engine.prechecks import GraphIndex, Prechecks
@@ -22,7 +21,7 @@ from reactor.engine.run_store import PendingRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.slots import SlotGate
 from reactor.engine.vertex_checks import VertexChecks
-from reactor.engine.vertex_table import TableChange, VertexTable
+from reactor.engine.vertex_table import TableChange, VertexTable, first_elements
 from reactor.engine.watch_manager import WatchManager
 from reactor.engine.worker_pool import SLICE, UNWATCHED_SLICE
 from reactor.graph.graph import Graph

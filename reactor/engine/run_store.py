@@ -7,9 +7,8 @@ from typing import Protocol
 
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause, Result
-from reactor.engine.late_elements import LOOP, made_by
 from reactor.engine.scheduler import Scheduler
-from reactor.engine.vertex_table import VertexTable
+from reactor.engine.vertex_table import LOOP, VertexTable, made_by
 from reactor.resource.base import Resource
 
 

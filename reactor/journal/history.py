@@ -9,23 +9,22 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
 from reactor.journal.event_search import newest_of, newest_of_each
-from reactor.journal.recovery import ORIGINALS
 from reactor.journal.row_validation import validated
 from reactor.journal.schema import (
     FILE_NAME,
     KNOWN,
+    ORIGINALS,
     UnusableError,
     address,
     provide_later_tables,
     refuse_foreign,
 )
-from reactor.journal.undo_records import UndoRecord, UndoRecords
 
 POLL_INTERVAL = 0.2
 """Seconds between two checks for new events; a check reads a page of shared memory."""
@@ -201,9 +200,9 @@ class History:
         """The refs with a pending refresh."""
         return frozenset(each.subscriber for each in self.refreshes() if each.pending_since is not None)
 
-    def recorded(self, manifest: str, warn: Callable[[str], None]) -> UndoRecords:
-        """The records of states before the first change, for a run of ``manifest``."""
-        return UndoRecords([UndoRecord(*row) for row in self._query(ORIGINALS)], manifest, warn)
+    def originals(self) -> list[tuple[str, str, str, str]]:
+        """The rows of states before the first change: the fields of `reactor.journal.undo_records.UndoRecord`."""
+        return [*self._query(ORIGINALS)]
 
     def applied_since(self, ref: str) -> float | None:
         """The time since which ``ref`` has had its current desired state applied; None if it never was."""

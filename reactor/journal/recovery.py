@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reactor.journal.refresh_log import Pair
-from reactor.journal.schema import APPLICATION, FILE_NAME, address, is_garbage
+from reactor.journal.schema import APPLICATION, FILE_NAME, ORIGINALS, address, is_garbage
 from reactor.journal.undo_records import UndoRecord
 
 PENDING = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
 _PAGE = 4096
-ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -44,6 +44,9 @@ CREATE TABLE IF NOT EXISTS diff_size (
 """
 """One row: the sum of the sizes of all diffs, and the newest of them when it was written."""
 
+ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
+"""Reads the states before the first change, the first changed first."""
+
 _ROWS_AT_ONCE = 1000
 """The most rows of one statement."""
 

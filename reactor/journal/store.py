@@ -12,11 +12,12 @@ from contextlib import suppress
 from reactor.journal import retention
 from reactor.journal.diffs import DiffTable
 from reactor.journal.records import is_failing, loss, row
-from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
+from reactor.journal.recovery import PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import (
     FILE_NAME,
     MEMBERS,
+    ORIGINALS,
     UnusableError,
     close_without_checkpoint,
     has_table,

@@ -29,7 +29,7 @@ from reactor.journal.state_directory import (
     is_ours,
 )
 from reactor.journal.store import has_set_aside
-from reactor.journal.undo_records import UndoRecords
+from reactor.journal.undo_records import UndoRecord, UndoRecords
 from reactor.named_tuple import NamedTuple
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
@@ -135,7 +135,8 @@ def _recovered_copy(directory: str, manifest: str, warn: Warn) -> State:
     try:
         with closing(History(directory, at_once=True)) as history:
             return State(
-                pending_refreshes=history.pending_refreshes(), recorded=history.recorded(manifest, warn)
+                pending_refreshes=history.pending_refreshes(),
+                recorded=UndoRecords([UndoRecord(*row) for row in history.originals()], manifest, warn),
             )
     except HistoryError as error:
         warn(f"{error}; pending refreshes of earlier runs are not shown")
