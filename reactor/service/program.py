@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 from reactor.service.installation import InstallationError
 from reactor.trust.rule import DistrustedError, Trust
+from reactor.trust.trees import require_trees
 
 _OURS = ("reactor", "reactor.resources", "reactor.watchers")
 _PLUGINS = ("reactor.resources", "reactor.health", "reactor.watchers")
@@ -21,21 +21,18 @@ def require_own_program() -> None:
     """Raise InstallationError if a user other than root could change the code of the service.
 
     It checks the interpreter, all files in every directory that it imports from, and packages that are installed in
-    place, such as a checkout. It also checks every directory on the path from ``/`` to each of these.
+    place, such as a checkout. It also checks every directory on the path from ``/`` to each of these. Hidden names such
+    as ``.git`` are left out: Python imports nothing from there.
     """
-    trust = Trust()
     roots = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *_search_path(), *_packages())
     try:
-        _require_all_within(trust, roots)
+        require_trees(Trust(), roots, hidden=False)
     except DistrustedError as error:
         words = f"other users can change code that the service would run as root: {error}"
         raise InstallationError(words, _HINT) from error
-
-
-def _require(trust: Trust, path: str) -> None:
-    """Raise DistrustedError unless only root can change ``path``. A missing path and a broken symlink are accepted."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        trust.require_file(path)
+    except OSError as error:
+        words = f"can't tell whether other users can change code that the service would run as root: {error}"
+        raise InstallationError(words, _HINT) from error
 
 
 def _search_path() -> list[str]:
@@ -52,33 +49,3 @@ def _packages() -> Iterator[str]:
             yield from spec.submodule_search_locations or ()
             if spec.origin:
                 yield spec.origin
-
-
-def _require_all_within(trust: Trust, roots: Iterable[str]) -> None:
-    """Require that only root can change these paths and everything below them, also through symlinks.
-
-    Hidden names such as ``.git`` are left out: Python imports nothing from there. Raises DistrustedError.
-    """
-    pending, seen = list(roots), set[str]()
-    while pending:
-        path = pending.pop()
-        _require(trust, path)
-        directories = [os.path.realpath(path)] if os.path.isdir(path) else []
-        while directories:
-            if (directory := directories.pop()) not in seen:
-                seen.add(directory)
-                for entry in _required_entries(trust, directory):
-                    (pending if entry.is_symlink() else directories).append(entry.path)
-
-
-def _required_entries(trust: Trust, directory: str) -> Iterator[os.DirEntry[str]]:
-    """The symlinks and directories in ``directory``, which is a real path and trusted. All but symlinks are required."""
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if not entry.is_symlink():
-                with suppress(FileNotFoundError):
-                    trust.require_entry(entry)
-            if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
-                yield entry

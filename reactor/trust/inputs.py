@@ -48,9 +48,9 @@ def require_input_tree(path: str) -> None:
     """
     policy = _policy()
     if not policy.reads_everything:
-        from reactor.trust.trees import require_tree  # noqa: PLC0415 - few runs have such a directory
+        from reactor.trust.trees import require_trees  # noqa: PLC0415 - few runs have such a directory
 
-        require_tree(policy.trust, path)
+        require_trees(policy.trust, [path])
 
 
 def require_input_place(path: str) -> None:

@@ -1,10 +1,10 @@
-"""Requires that only trusted users can change anything in a tree of inputs."""
+"""Requires that only trusted users can change anything in trees of directories: of inputs, or of our own program."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from reactor.trust.rule import Trust
@@ -13,23 +13,27 @@ _MOST = 500_000
 """The most entries of a tree that are looked at: that takes some seconds."""
 
 
-def require_tree(trust: Trust, path: str) -> None:
-    """Raise DistrustedError if another user could change what is in the directory ``path``, at any depth.
+def require_trees(trust: Trust, paths: Iterable[str], *, hidden: bool = True) -> None:
+    """Raise DistrustedError if another user could change one of ``paths``, or what is in those directories, at any depth.
 
-    Symlinks are followed. What is missing, or goes meanwhile, is accepted. Raises OSError, also if there is too much to
-    look at.
+    Symlinks are followed. What is missing, or goes meanwhile, is accepted. Unless ``hidden``, names that begin with a dot
+    are left out. Raises OSError, also if there is too much to look at.
     """
-    with suppress(FileNotFoundError):
-        trust.require_file(path)
-    pending, seen, entries = [path], set[str](), 0
+    pending, seen, entries = [*paths], set[str](), 0
+    for path in pending:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            trust.require_file(path)
     while pending:
         if (directory := os.path.realpath(pending.pop())) in seen:
             continue
         seen.add(directory)
         for entry in _entries(directory):
+            if entry.name.startswith(".") and not hidden:
+                continue
             entries += 1
             if entries > _MOST:
-                raise OSError(errno.E2BIG, f"there are more than {_MOST:,} files and directories in it", path)
+                words = f"there are more than {_MOST:,} files and directories in it"
+                raise OSError(errno.E2BIG, words, directory)
             with suppress(FileNotFoundError):
                 if entry.is_symlink():
                     trust.require_file(entry.path)
