@@ -128,8 +128,8 @@ def check(
 ) -> Coroutine[Any, Any, CheckResult]:
     """Bring ``resource`` to its desired state, or with ``noop`` describe what that would take.
 
-    ``apply`` replaces `perform`. ``done`` gets a sentence about each action as it is carried out. Errors of the host or of the kind are not raised: they give a FAILED result. Only
-    trio's Cancelled is raised.
+    ``apply`` replaces `perform`. ``done`` gets a sentence about each action as it is carried out. Errors of the host or
+    of the kind are not raised: they give a FAILED result. Only trio's Cancelled is raised.
     """
     how, done = (noop, diff, before_apply, apply), [] if done is None else done
     if resource.meta.timeout is None:

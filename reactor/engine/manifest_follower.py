@@ -124,10 +124,8 @@ class ManifestFollower:
             return result
         if await self.renew():
             return None
-        error, hint = (
-            f"{path} has been made, and can't be used",
-            "fix what was wrong with it when it was loaded",
-        )
+        error = f"{path} has been made, and can't be used"
+        hint = "fix what was wrong with it when it was loaded"
         return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def with_elements(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
