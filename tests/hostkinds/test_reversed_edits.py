@@ -13,6 +13,7 @@ from hostkinds_worlds import line, shell
 from reactor import ResourceError
 from reactor.engine.options import RunOptions
 from reactor.journal.history import History
+from reactor.journal.undo_records import UndoRecord, UndoRecords
 from reactor.journal.journal import Journal
 from reactor.resources.accounts import User
 from reactor.resources.alternatives import Alternatives
@@ -138,7 +139,7 @@ async def test_what_could_not_be_undone_after_an_edit_is_refused(tmp_path, first
     await converge(tmp_path, first)
     error = f"an edit lets {first.ref} manage another thing, and only the former one could be undone"
     with closing(History(str(tmp_path))) as history:
-        stored = history.recorded("/etc/site.yaml", print)
+        stored = UndoRecords([UndoRecord(*row) for row in history.originals()], "/etc/site.yaml", print)
     _, story = await converge_once(second, options=RunOptions(noop=True, recorded=stored))
     assert story.checks(second.ref)[-1].error == error
     assert await converge(tmp_path, second) == {second.ref: error}

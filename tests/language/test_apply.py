@@ -398,8 +398,8 @@ async def test_a_manifest_that_a_resource_makes_and_no_one_can_use_fails_its_app
 resources:
   - apply: [{made.yaml: }]
   - exec: [{after: {command: /bin/true, require: apply#made.yaml}}, {else: {command: /bin/true}}]
-  - file: [{'{dir}/made.yaml': {{own}, content: "resources: 5"}}]
-""")
+  - file: [{'{dir}/made.yaml': {{own}, content: "resources: 5", after: exec#else}}]
+""")  # a change after the failure would let the failed one be checked again
     story = Story(program.graph, RunOptions())
     loads = []
 
