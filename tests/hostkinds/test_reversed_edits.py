@@ -13,8 +13,8 @@ from hostkinds_worlds import line, shell
 from reactor import ResourceError
 from reactor.engine.options import RunOptions
 from reactor.journal.history import History
-from reactor.journal.undo_records import UndoRecord, UndoRecords
 from reactor.journal.journal import Journal
+from reactor.journal.undo_records import UndoRecord, UndoRecords
 from reactor.resources.accounts import User
 from reactor.resources.alternatives import Alternatives
 from reactor.resources.cron import Cron
