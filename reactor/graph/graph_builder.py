@@ -128,10 +128,15 @@ class GraphBuilder:
         return {claim.key: claim for claim in self.claims.everything if claim.space == PATHS}
 
     @cached_property
+    def removing_or_editing(self) -> dict[int, Relations]:
+        """The relations of the managed resources that remove something, or change a part of it. Most do neither."""
+        every = zip(self.managed, map(self.relations, self.managed), strict=True)
+        return {vertex: each for vertex, each in every if each.removes or each.edits}
+
+    @cached_property
     def edits(self) -> dict[int, Collection[str]]:
         """The paths of files that each of the managed resources changes in part, also through a symlink."""
-        every = zip(self.managed, map(self.relations, self.managed), strict=True)
-        return {vertex: relations.edits for vertex, relations in every if relations.edits}
+        return {vertex: each.edits for vertex, each in self.removing_or_editing.items() if each.edits}
 
     @cached_property
     def real_paths(self) -> RealPaths:

@@ -93,8 +93,8 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """
     removers = {
         builder.real_paths.of(path): (vertex, path)
-        for vertex in builder.managed
-        for path in builder.relations(vertex).removes
+        for vertex, relations in builder.removing_or_editing.items()
+        for path in relations.removes
         if path.startswith("/")
     }
     for claim in builder.claims.everything if removers else ():
