@@ -125,13 +125,7 @@ def _edited_by_other_names(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 def _below_files(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """What is provided below a path at which another resource makes a file."""
-    unclaimed = [
-        vertex for vertex in builder.managed if type(builder.resources[vertex]).claims is Resource.claims
-    ]
-    above = {*builder.claims.directories}
-    above.update(
-        path.rpartition("/")[0] for vertex in unclaimed for path in builder.relations(vertex).provides
-    )
+    above = {*builder.claims.directories, *_directories_without_claims(builder)}
     for directory in tuple(above):
         above.update(takewhile(lambda here: here not in above, parents(directory)))
     files = {
