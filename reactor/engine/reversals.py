@@ -6,7 +6,7 @@ The reversal of a resource is itself a resource. It joins the graph until a chec
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reactor.engine.events import Cause
@@ -133,9 +133,9 @@ def _taken(
     ]
 
 
-def not_taken(reversals: Iterable[Resource], graph: Graph) -> list[str]:
+def not_taken(reversals: Sequence[Resource], graph: Graph) -> list[str]:
     """The refs of those ``reversals`` that no resource in ``graph`` is in the way of."""
-    owners = _owners_in(graph)
+    owners = _owners_in(graph) if reversals else {}
     return [each.ref for each in reversals if not _taken(each, owners)]
 
 

@@ -88,11 +88,16 @@ class MissingPrograms:
 
     def _sentences(self) -> Iterator[str]:
         resources = [*self._graph.resources.values()]
+        naming = [
+            (at, relations) for at, each in enumerate(resources) if (relations := each.relations()).names
+        ]
+        if not naming:
+            return
         pending = [at for at, each in enumerate(resources) if each.ref not in self._as_desired]
         packages = [resources[at] for at in pending if resources[at].provides_more]
         providers = LaterProviders((at for at in pending if not resources[at].provides_more), resources)
-        for at, resource in enumerate(resources):
-            relations = resource.relations()
+        for at, relations in naming:
+            resource = resources[at]
             for program in relations.names:
                 found = [providers.find(at, path, relations.depends_on) for path in program.paths]
                 if found.count(None) < len(found) or _is_there(program):
