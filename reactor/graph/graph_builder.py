@@ -118,11 +118,6 @@ class GraphBuilder:
         return next(islice(self.resources[claim.vertex].claims(), claim.number, None))
 
     @cached_property
-    def claimed_paths(self) -> frozenset[str]:
-        """The paths that resources claim."""
-        return frozenset(claim.key for claim in self.claims.everything if claim.space == PATHS)
-
-    @cached_property
     def claims_by_path(self) -> dict[str, PlacedClaim]:
         """A claim of each claimed path."""
         return {claim.key: claim for claim in self.claims.everything if claim.space == PATHS}
@@ -142,7 +137,7 @@ class GraphBuilder:
     def real_paths(self) -> RealPaths:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
         if not self.edits:
-            return RealPaths(self.claimed_paths)
+            return RealPaths(self.claims_by_path)
         return RealPaths(
             {
                 claim.key

@@ -130,7 +130,7 @@ def _below_files(builder: GraphBuilder) -> Iterator[Diagnostic]:
         above.update(takewhile(lambda here: here not in above, parents(directory)))
     files = {
         path: claim.vertex
-        for path in builder.claimed_paths.intersection(above)
+        for path in builder.claims_by_path.keys() & above
         if builder.whole(claim := builder.claims_by_path[path]).is_of_file
     }
     for vertex in builder.managed if files else ():
@@ -156,7 +156,7 @@ def _wrong_sources(builder: GraphBuilder) -> Iterator[Diagnostic]:
         files = builder.resources[vertex].source_files()
         if files and (sources := [path for path in files if path.startswith("/")]):
             yield from _copies_of_themselves(builder, vertex, sources)
-            if not builder.claimed_paths.isdisjoint(sources):
+            if not builder.claims_by_path.keys().isdisjoint(sources):
                 yield from _directories_as_sources(builder, vertex, sources)
 
 
