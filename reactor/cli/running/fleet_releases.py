@@ -119,21 +119,19 @@ def _gate(wishes: dict[str, Any]) -> Gate:
     )
 
 
+def _options(channel: str, wishes: dict[str, Any]) -> ReleaseOptions:
+    """What is wished for a release of the channel. Raises DocumentError for a name that no host can follow."""
+    if not is_channel_name(channel):
+        hint = "only a-z, 0-9 and - are allowed, and - not at an end"
+        raise DocumentError(f"{channel!r} is no name of a channel", hint)
+    waves, note, targets = wishes["waves"], wishes["note"], wishes["targets"]
+    return ReleaseOptions(channel, author(), waves, _gate(wishes), note, targets, serial=wishes["serial"])
+
+
 def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
-        if not is_channel_name(channel):
-            hint = "only a-z, 0-9 and - are allowed, and - not at an end"
-            raise DocumentError(f"{channel!r} is no name of a channel", hint)
-        options = ReleaseOptions(
-            channel,
-            author(),
-            wishes["waves"],
-            _gate(wishes),
-            wishes["note"],
-            wishes["targets"],
-            serial=wishes["serial"],
-        )
+        options = _options(channel, wishes)
         bundle = packed(directory, wishes["limits"], channel) if directory else None
     except ReactorError as error:
         fail_for(error)
