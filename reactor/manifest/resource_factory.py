@@ -267,7 +267,8 @@ class ResourceFactory:
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
-        if not (values.deferred or conditions or _follows_audits(model, values)):
+        follows_audits = values.follows_audits and not issubclass(model, Composite)
+        if not (values.deferred or conditions or follows_audits):
             return None
         deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
@@ -334,12 +335,6 @@ class ResourceFactory:
             self._resource_table.broken.add(ref)
             return (), 1
         return (ref, other), 1
-
-
-def _follows_audits(model: type[Resource], values: Values) -> bool:
-    """Whether the clock of the resource moves at each audit."""
-    meta = values.plain.get("meta")
-    return isinstance(meta, dict) and meta.get("now") == "audit" and not issubclass(model, Composite)
 
 
 def _offset(expressive: Expressive, values: Values, declaration: Declaration) -> int:

@@ -50,6 +50,12 @@ class Values:
     deferred: dict[str, Any] = field(default_factory=dict)
     secret: set[str] = field(default_factory=set)
 
+    @property
+    def follows_audits(self) -> bool:
+        """Whether the clock of the resource moves at each audit."""
+        meta = self.plain.get("meta")
+        return isinstance(meta, dict) and meta.get("now") == "audit"
+
     def over(self, defaults: Values) -> Values:
         """Return these values, with ``defaults`` for missing keys. A property replaces its default completely."""
         plain = {**defaults.plain, **self.plain}
