@@ -13,7 +13,7 @@ BAD_USAGE = 2
 BAD_USAGE_DETAILED = 1
 NOT_CONVERGED = 1
 NOT_KNOWN = 2
-"""Of `reactor status`: no run is active, so nobody knows whether what the last one left as desired still is."""
+"""Of `reactor status`: no run is active. The last one left no failure, but the host may have drifted since."""
 CHANGED_BIT = 2
 FAILED_BIT = 4
 SIGNAL_BASE = 128

@@ -1,7 +1,7 @@
-"""What a run does not tell of a manifest before it is too late.
+"""Warnings about a manifest before a run.
 
-A run would fail for files that are missing beside the manifest, and for those that others could change: `validate` tells.
-It would succeed where a user has a shell, or a timer a program, that is not there: a dry run tells.
+`validate` warns of what a run would fail for: files that are missing beside the manifest, and files that others could
+change. A dry run warns of what a run would not notice: shells of users and programs of timers that are missing.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
 class MissingPrograms:
     """Gets the events of a dry run, and tells at its end which programs are missing that resources only name.
 
-    What a resource may bring that is not as desired yet is not missing. Of a package nobody knows what it brings before it
-    is there: it counts as bringing the program of its own name.
+    A program is not missing if a resource that is not as desired yet may bring it. Nobody knows what a package brings
+    before it is installed: it counts as bringing the program of its own name.
     """
 
     def __init__(self, graph: Graph, warn: Callable[[str], None]) -> None:
