@@ -173,15 +173,15 @@ class CheckCompletion:
         """
         if (done := self.begun.pop(vertex, None)) is not None:
             result = CheckResult(_FAILED, tuple(done), error=_CUT_SHORT, hint=_CUT_SHORT_HINT, code="R0511")
-            causes = self._causes_of(vertex, result)
+            causes, resource = self._scheduler.causes(vertex), self._vertex_table.resources[vertex]
+            causes = self.reported(causes, resource, result)
             self._recorder.checked(vertex, causes, result, trio.current_time() - started, None)
         self._follow_up_checks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._batch_applier.on_member_change()
 
-    def _causes_of(self, vertex: int, result: CheckResult) -> Cause:
-        """The causes that an event of the running check of ``vertex`` names."""
-        causes, resource = self._scheduler.causes(vertex), self._vertex_table.resources[vertex]
+    def reported(self, causes: Cause, resource: Resource, result: CheckResult) -> Cause:
+        """The causes that an event of a check for ``causes`` names."""
         store = self._run_store
         return causes if store is None else reported_causes(causes, resource, result, store.cause_of)
 

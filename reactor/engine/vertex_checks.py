@@ -10,7 +10,7 @@ import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import AS_DESIRED, CheckResult, check, examined, inspected_paths
-from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
+from reactor.engine.check_completion import CheckCompletion, Repairs, wanted
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
@@ -172,11 +172,10 @@ class VertexChecks:
 
     async def _reported(self, causes: Cause, resource: Resource, result: CheckResult) -> Cause:
         """The causes that events name. ``causes`` if the source files that decide this can't be read now."""
-        if self._run_store is None:
+        is_asked = self._run_store is not None and self.fragile.by_point
+        if is_asked and await self._mount_failure(resource.source_files()):
             return causes
-        if self.fragile.by_point and await self._mount_failure(resource.source_files()):
-            return causes
-        return reported_causes(causes, resource, result, self._run_store.cause_of)
+        return self.completion.reported(causes, resource, result)
 
     async def _check(
         self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool
