@@ -75,7 +75,7 @@ class InotifyWatcher(Watcher):
         self._polling = PollingReport(sink)
         self._arming = TimeSlice()
         self._throttle = ReadThrottle()
-        self._last_read: tuple[Collection[int], float] | None = None
+        self._last_read: Collection[int] | None = None
         self._writes = PendingWrites()
         self._inputs: dict[int, set[bytes]] = {}
         self._stale: set[Directory] = set()
@@ -133,7 +133,7 @@ class InotifyWatcher(Watcher):
         if self._replaced:  # the checks that were marked before go first
             self._has_stale.set()
         if self._last_read is not None:  # noted only now: the repairs did not wait for it
-            self._throttle.note(*self._last_read)
+            self._throttle.note(self._last_read, self._clock.current_time())
             self._last_read = None
         if self._throttle.pause and not self._descriptor.has_more:
             await trio.sleep(self._throttle.pause)
@@ -145,13 +145,12 @@ class InotifyWatcher(Watcher):
 
     def _on_events(self) -> None:
         """Mark each vertex once, however many events it has: the last event determines the delay."""
-        now = self._clock.current_time()
         events = self._read()
         marks: dict[int, float] = {}
         written: list[_Written] = []
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
-            self._mark_in_trees(events, marks, now)
+            self._mark_in_trees(events, marks, self._clock.current_time())
         for wd, mask, _, name in events:
             if mask & _RARE:
                 self._on_watch(wd, mask)
@@ -159,12 +158,12 @@ class InotifyWatcher(Watcher):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
                     written.append((vertices, directory, name))
                 elif vertices:
-                    marks.update(dict.fromkeys(vertices, _delay(mask, name)))
+                    marks |= dict.fromkeys(vertices, _delay(mask, name))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
         if written or self._writes.wake_at < inf:
-            self._on_writes(written, now, marks)
-        self._last_read = (marks.keys(), now)
+            self._on_writes(written, self._clock.current_time(), marks)
+        self._last_read = marks.keys()
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
 

@@ -61,27 +61,12 @@ class GuardedContent(Content, Protocol):
 
 
 class Inline:
-    """A string as content, or bytes that need not be text."""
+    """A string as content, or bytes that need not be text. ``data`` is what the file contains."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("data",)
 
     def __init__(self, text: str | bytes) -> None:
-        self._text = text
-
-    @property
-    def text(self) -> str | None:
-        """The string; None for bytes."""
-        return None if isinstance(self._text, bytes) else self._text
-
-    @property
-    def _data(self) -> bytes:
-        return self._text if isinstance(self._text, bytes) else self._text.encode()
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        is_counted = isinstance(self._text, bytes) or self._text.isascii()
-        return len(self._text if is_counted else self._data)
+        self.data = text if isinstance(text, bytes) else text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
@@ -92,39 +77,37 @@ class Inline:
 
         None if the comparison could block or takes long.
         """
-        wanted = self._data
-        if len(wanted) != found.st_size:
+        if len(self.data) != found.st_size:
             return False
         data = read_now(fd, found)
-        return None if data is None else data == wanted
+        return None if data is None else data == self.data
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
-        return await _same_aside(fd, io.BytesIO(self._data).read)
+        return await _same_aside(fd, io.BytesIO(self.data).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        data = self._data
-        if len(data) <= INLINE_LIMIT:
-            await changing(_write, fd, data)
+        if len(self.data) <= INLINE_LIMIT:
+            await changing(_write, fd, self.data)
         else:
-            await at_length(_write, fd, data)
+            await at_length(_write, fd, self.data)
 
     @property
     def is_short(self) -> bool:
         """Whether it certainly takes less time than a thread to write it to a file system in memory."""
-        return len(self._text) <= INLINE_LIMIT // 4  # a character has at most four bytes
+        return len(self.data) <= INLINE_LIMIT // 4
 
     def write_now(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        _write(fd, self._data)
+        _write(fd, self.data)
 
     async def prepare(self) -> None:
         """Do nothing: the string is in memory."""
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the string."""
-        return self._data[:limit]
+        return self.data[:limit]
 
 
 EMPTY = Inline("")

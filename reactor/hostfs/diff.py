@@ -59,7 +59,7 @@ async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) 
     if not await _may_show(content):
         return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=True, old=False)
     if isinstance(content, Inline):
-        return partial(_new_text, path, content, changes)
+        return partial(_inline_text, path, None, content, changes)
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 
@@ -88,14 +88,6 @@ async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool
 
 async def _inline_text(path: str, old: Bytes | None, new: Inline, changes: Sequence[Change]) -> str:
     return await _content_text(path, old, new.head(_LIMIT + 1), changes)
-
-
-async def _new_text(path: str, new: Inline, changes: Sequence[Change]) -> str:
-    """As `_content_text`, without an old file. A first run makes one for most resources: a string needs no bytes."""
-    text = new.text
-    if text is None or len(text) > _AT_ONCE or "\0" in text:
-        return await _content_text(path, None, new.head(_LIMIT + 1), changes)
-    return _head_lines(path, changes, old=False, new=True) + _whole(text, "+")
 
 
 async def _content_text(path: str, old: Bytes | None, new: Bytes | None, changes: Sequence[Change]) -> str:

@@ -174,7 +174,7 @@ class TemplateContent:
             renderer.refresh()
         except ResourceError:  # of a secret that another one can't stand for
             return False
-        return [*renderer.files.values()] == [content.text]
+        return [text.encode() for text in renderer.files.values()] == [content.data]
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the content that `prepare` rendered."""
