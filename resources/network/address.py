@@ -69,6 +69,7 @@ class Address(Resource[AddressState], kind="address"):
     """Manage one IP address of a link. Other addresses of the link are not changed."""
 
     example = "192.0.2.1/24 --link eth0"
+    provides_only_its_own = True
     may_undo = frozenset(("address", "route"))
 
     ensure: Literal["present", "absent"] = "present"

@@ -6,11 +6,13 @@ from reactor import ResourceError
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import IFF_UP, LinkState
 from reactor.resources.network.link_table import find_index, find_link, index_of
-from reactor.resources.network.property_types import FAMILIES, IPAddress, link_path
+from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, link_path
 from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, DesiredRoute
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 
 _RTN_UNICAST = 1
+_RTN_LOCAL = 2
+_RTM_F_FIB_MATCH = 0x2000
 _UP_HINT = "its gateway must be in the network of an address of a link that is up"
 
 
@@ -39,36 +41,43 @@ async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
     """Raise the ResourceError with which adding the route would fail. Gateways are checked for the main table only."""
     gateway, link = wanted.way
     with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
+        index = None if link is None else await _require_link(kernel, netns, link)
         if link is not None:
-            await _require_link(kernel, netns, link)
             found = await find_link(kernel, link)
             if found is not None and not found["flags"] & IFF_UP:
                 words = f"can't route {wanted.network} {wanted.way}: the link {link} is down"
                 raise ResourceError(words, "the link must be up")
-        elif gateway is not None and wanted.table == MAIN_TABLE:
-            await _require_neighbour(kernel, gateway, wanted)
+        if gateway is not None and wanted.table == MAIN_TABLE:
+            await _require_neighbour(kernel, gateway, wanted, index)
 
 
-async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> None:
+async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> int:
     try:
-        await index_of(kernel, name)
+        return await index_of(kernel, name)
     except ResourceError as error:
         raise ResourceError(error.message, error.hint, missing=link_path(netns, name)) from error
 
 
-async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted: DesiredRoute) -> None:
-    """Raise ResourceError unless the kernel can send packets to ``gateway`` directly through a link."""
+async def _require_neighbour(
+    kernel: RtnetlinkSocket, gateway: IPAddress, wanted: DesiredRoute, link: int | None
+) -> None:
+    """Raise ResourceError unless the kernel can send packets to ``gateway`` directly, through the link of this index."""
+    if link is not None and gateway.version == IPV6 and gateway.is_link_local:
+        return  # the kernel takes it without a route to it
     question = message(
         RTM_GETROUTE,
-        [("RTA_DST", str(gateway))],
+        [("RTA_DST", str(gateway)), *(() if link is None else (("RTA_OIF", link),))],
         family=FAMILIES[gateway.version],
         dst_len=gateway.max_prefixlen,
+        flags=_RTM_F_FIB_MATCH,  # otherwise it takes each address for a neighbour on a link that is given
     )
     try:
         answer = decoded(await kernel.ask(question))
-        is_near = answer["type"] == _RTN_UNICAST and answer.get_attr("RTA_GATEWAY") is None
+        is_ours = gateway.version == IPV4 and answer["type"] == _RTN_LOCAL
+        is_near = is_ours or (answer["type"] == _RTN_UNICAST and answer.get_attr("RTA_GATEWAY") is None)
     except OSError:  # there is no route at all
         is_near = False
     if not is_near:
-        words = f"can't route {wanted.network} {wanted.way}: the gateway is on no link that is up"
+        where = "no link that is up" if link is None else f"no network of the link {wanted.way.link}"
+        words = f"can't route {wanted.network} {wanted.way}: the gateway is on {where}"
         raise ResourceError(words, _UP_HINT)

@@ -73,6 +73,7 @@ class Route(Resource[RouteState], kind="route"):
     """Manage one entry of a routing table: the way of packets to a destination."""
 
     example = "default --gateway 192.0.2.254"
+    provides_only_its_own = True
 
     ensure: Literal["present", "absent"] = "present"
     destination: Annotated[str, AfterValidator(_check_destination)] | None = None

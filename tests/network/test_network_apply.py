@@ -115,6 +115,43 @@ async def test_noop_says_all_that_would_be_done_and_does_nothing(world):
     assert world.everything() == before
 
 
+FAR = "the gateway is on no network of the link v0"
+GATEWAYS = [
+    ("192.0.2.9", "v0", [], FAR),
+    ("192.0.2.9", "v0", ["address add 192.0.2.1/24 dev v0"], None),
+    ("192.0.2.9", "v0", ["address add 192.0.2.1/24 dev v1"], FAR),
+    ("192.0.2.1", "v0", ["address add 192.0.2.1/24 dev v0"], None),
+    ("2001:db8::1", "v0", ["address add 2001:db8::1/64 dev v0 nodad"], FAR),
+    ("192.0.2.9", None, ["address add 192.0.2.1/24 dev v1"], None),
+    ("192.0.2.9", None, ["address add 198.51.100.1/24 dev v1"], "the gateway is on no link that is up"),
+    ("2001:db8::9", "v0", [], FAR),
+    ("2001:db8::9", "v0", ["address add 2001:db8::1/64 dev v0 nodad"], None),
+    ("fe80::9", "v0", [], None),
+]
+
+
+@pytest.mark.parametrize(("gateway", "link", "there", "problem"), GATEWAYS)
+async def test_a_dry_run_fails_where_the_kernel_refuses_a_gateway(world, gateway, link, there, problem):
+    for each in there:
+        world.run(each)
+    route = Route(name="default", gateway=gateway, link=link, netns=world.name)
+    before = world.everything()
+    dry = (await converge(route, noop=True))[route.ref]
+    assert world.everything() == before
+    real = (await converge(route))[route.ref]
+    expected = (Result.WOULD_CHANGE, Result.CHANGED) if problem is None else (Result.FAILED, Result.FAILED)
+    assert (dry.result, real.result) == expected, (dry.error, real.error)
+    assert problem is None or dry.error.endswith(problem)
+
+
+async def test_a_dry_run_waits_for_the_address_that_a_gateway_needs(world):
+    address = Address(name="192.0.2.1/24", link="v0", netns=world.name)
+    route = Route(name="default", gateway="192.0.2.9", link="v0", netns=world.name)
+    for noop, expected in ((True, Result.WOULD_CHANGE), (False, Result.CHANGED)):
+        checks = await converge(route, address, noop=noop)
+        assert {check.result for check in checks.values()} == {expected}
+
+
 ADDRESSES = [
     ([], "192.0.2.1/24", "present", ["added 192.0.2.1/24 to v0"], {"192.0.2.1/24"}),
     ([], "2001:db8::1/64", "present", ["added 2001:db8::1/64 to v0"], {"2001:db8::1/64"}),
