@@ -97,6 +97,7 @@ class User(Resource[UserState], kind="user"):
 
     example = "ada --shell /bin/bash --groups sudo"
     may_undo = frozenset(("group",))
+    provides_only_its_own = True
     model_config = ConfigDict(hide_input_in_errors=True)
 
     name: AccountName
@@ -166,7 +167,8 @@ class User(Resource[UserState], kind="user"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The user by name and number, and the home directory if it is created with the user.
+        Provides: The user by name and number, the group of the same name unless another is the primary one, and the
+        home directory if it is created with the user.
 
         Depends on: The account files, the groups, the shell, and the parent of the home directory.
         """
@@ -174,8 +176,9 @@ class User(Resource[UserState], kind="user"):
         home = () if self.home is None else (self.home,)
         if self.ensure == "absent":
             return Relations(removes=user, clears=home if self.manage_home else (), depends_on=dependencies)
+        own_group = (f"group#{self.name}",) if self.group is None else ()
         return Relations(
-            provides=(*user, *(home if self._makes_home else ())),
+            provides=(*user, *own_group, *(home if self._makes_home else ())),
             depends_on=dependencies,
             names=() if self.shell is None else (NamedProgram(f"the shell {self.shell}", (self.shell,)),),
         )
@@ -195,12 +198,14 @@ class User(Resource[UserState], kind="user"):
         return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
 
     def claims(self) -> Iterable[Claim]:
-        """The name, the uid, and for each further group that it exists and has the user as a member."""
+        """The name, the uid, that the groups exist, and of the further ones that they have the user as a member."""
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.ensure == "absent":
             return
         if self.uid is not None and not self.non_unique:
             yield Claim("user number", str(self.uid), {"name": self.name})
+        if isinstance(self.group, str):
+            yield Claim("group", self.group, {"ensure": "present"})
         for group in self.groups or ():
             yield Claim("group", group, {"ensure": "present"})
             yield Claim(members_of(group), self.name, {"groups": True})

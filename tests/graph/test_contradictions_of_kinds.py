@@ -56,6 +56,11 @@ CONTRADICTIONS = {
         f"package: {{app.{MACHINE}: {{ensure: absent, provider: dnf}}}}",
         f"package#app and package#app.{MACHINE} do not agree on ensure of the package app",
     ),
+    "a user whose primary group must be absent": (
+        "group: {web: {ensure: absent}}",
+        "user: {ada: {group: web}}",
+        "group#web and user#ada do not agree on ensure of the group web",
+    ),
     "two architectures in two versions": (
         "package: {'app:armel': {ensure: 1.0-1, provider: apt}}",
         "package: {app: {ensure: 1.0-2, provider: apt}}",
