@@ -62,6 +62,8 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     """The same for kinds that can't undo this one in turn: what it has undone is repaired before the run ends."""
     provides_more: ClassVar[bool] = False
     """Whether it may provide more than `relations` lists, as a package does: a dry run can't tell what will be missing."""
+    provides_only_its_own: ClassVar[bool] = False
+    """Whether it brings no accounts but those that `relations` provides, and no paths but those that `sandbox_access` names."""
     has_moving_watches: ClassVar[bool] = False
     """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
     grouped_as: ClassVar[str] = ""
@@ -262,9 +264,17 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
         """
         return (SandboxAccess.ANYTHING,)
 
-    def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - other kinds know more
-        """Whether applying this may provide what a `ResourceError` names as ``missing``. Only a dry run (noop) asks."""
-        return True
+    def might_provide(self, missing: str) -> bool:
+        """Whether applying this may provide what a `ResourceError` names as ``missing``. Only a dry run (noop) asks.
+
+        By default, everything; with `provides_only_its_own`, a path above or below its own, or an account of its own.
+        """
+        if not self.provides_only_its_own or not missing.startswith(("/", "user#", "group#")):
+            return True
+        if not missing.startswith("/"):
+            return missing in self.relations().provides
+        own = [f"{path}/" for path in self.sandbox_access() if isinstance(path, str)]
+        return any(path.startswith(f"{missing}/") or f"{missing}/".startswith(path) for path in own)
 
     def secret_properties(self) -> Collection[str]:
         """The properties that are set and always secret, whatever the manifest says."""

@@ -39,6 +39,7 @@ class Group(Resource[GroupLine | None], kind="group"):
     """Manage one group of this host and its members."""
 
     example = "www --gid 800"
+    provides_only_its_own = True
 
     name: AccountName
     ensure: Literal["present", "absent"] = "present"

@@ -66,6 +66,7 @@ class Cron(SharedFile, kind="cron"):
     """Manage one job of cron: when which command runs as which user."""
 
     example = "backup --command /usr/local/bin/backup --schedule '0 3 * * *'"
+    provides_only_its_own = True
 
     ensure: Literal["present", "absent"] = "present"
     command: CommandLine | None = None

@@ -70,6 +70,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
     """Manage the name of the host, both the running one and the one after the next boot."""
 
     example = "web1"
+    provides_only_its_own = True
 
     ensure: Literal["present"] = "present"
     """Has no effect; accepted because every resource has it."""

@@ -45,6 +45,7 @@ class Host(OwnedLines, kind="host"):
     """Manage the address of one host in `/etc/hosts`. Other lines of the file stay as they are."""
 
     example = "db.internal --ip 192.0.2.5 --aliases db"
+    provides_only_its_own = True
 
     ensure: Literal["present", "absent"] = "present"
     host: HostName | None = None

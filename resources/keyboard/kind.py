@@ -41,6 +41,7 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
     """Manage the layout of the keyboard, in the files that the console and graphical sessions read."""
 
     example = "de --variant nodeadkeys"
+    provides_only_its_own = True
 
     ensure: Literal["present"] = "present"
     """Has no effect; accepted because every resource has it."""

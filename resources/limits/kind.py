@@ -60,6 +60,7 @@ class Limits(Resource[Found | None], kind="limits"):
     """Manage the limits of one user or group, in a file of its own in `/etc/security/limits.d`."""
 
     example = "www-data --nofile 65536"
+    provides_only_its_own = True
 
     ensure: Literal["present", "absent"] = "present"
     domain: str | None = None

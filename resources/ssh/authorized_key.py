@@ -65,6 +65,7 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         "ada-laptop --user root --options no-pty"
         " --key 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG0lz3NMSaHdJz5Nj6tfW9uNEJnsBej9x8HXNHd2SKtz'"
     )
+    provides_only_its_own = True
     has_moving_watches = True
     model_config = ConfigDict(hide_input_in_errors=True)
 

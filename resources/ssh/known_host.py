@@ -45,6 +45,7 @@ class KnownHost(OwnedLines, kind="known_host"):
     """Manage the SSH key of one type that a host is known by. Other lines of the file stay as they are."""
 
     example = "git.example.com absent"
+    provides_only_its_own = True
     model_config = ConfigDict(hide_input_in_errors=True)
 
     ensure: Literal["present", "absent"] = "present"

@@ -58,6 +58,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
     """Manage the time zone of the host."""
 
     example = "Europe/Vienna"
+    provides_only_its_own = True
 
     ensure: Literal["present"] = "present"
     """Has no effect; accepted because every resource has it."""
