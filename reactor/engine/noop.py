@@ -55,8 +55,9 @@ class NoopJudge:
         try:
             await resource.preflight(state)
         except ResourceError as error:
-            if error.missing is None or not self._would_come(vertex, error.missing):
-                raise
+            for each in (error, *error.others):
+                if each.missing is None or not self._would_come(vertex, each.missing):
+                    raise each from None
 
     def downgrade(self, vertex: int, result: CheckResult) -> CheckResult:
         """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.

@@ -63,7 +63,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
     provides_more: ClassVar[bool] = False
     """Whether it may provide more than `relations` lists, as a package does: a dry run can't tell what will be missing."""
     provides_only_its_own: ClassVar[bool] = False
-    """Whether it brings no accounts but those that `relations` provides, and no paths but those that `sandbox_access` names."""
+    """Whether it brings only the accounts and paths that `relations` provides, and the paths that `sandbox_access` names."""
     has_moving_watches: ClassVar[bool] = False
     """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
     grouped_as: ClassVar[str] = ""
@@ -271,9 +271,10 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
         """
         if not self.provides_only_its_own or not missing.startswith(("/", "user#", "group#")):
             return True
+        provided = self.relations().provides
         if not missing.startswith("/"):
-            return missing in self.relations().provides
-        own = [f"{path}/" for path in self.sandbox_access() if isinstance(path, str)]
+            return missing in provided
+        own = [f"{path}/" for path in (*provided, *self.sandbox_access()) if isinstance(path, str)]
         return any(path.startswith(f"{missing}/") or f"{missing}/".startswith(path) for path in own)
 
     def secret_properties(self) -> Collection[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reactor.errors import ReactorError
@@ -107,6 +107,15 @@ class ResourceError(ReactorError):
         super().__init__(message, hint, code=code or (None if missing is None else "R0505"))
         self.missing = missing
         self.waits_for = waits_for
+        self.others: Sequence[ResourceError] = ()
+        """What else `preflight` has found: a dry run looks at them if what is ``missing`` would come."""
+
+    @classmethod
+    def raise_all(cls, problems: Sequence[ResourceError]) -> None:
+        """Raise the first of ``problems`` with the others. Does nothing if there are none."""
+        if problems:
+            problems[0].others = problems[1:]
+            raise problems[0]
 
 
 class GroupError(ResourceError):

@@ -30,12 +30,11 @@ async def refuse_user(user: User, state: UserState) -> None:
     if user.uid is not None and not user.non_unique and (account is None or account.uid != user.uid):
         taken = next((each.name for each in users() if each.uid == user.uid and each.name != user.name), None)
         _refuse_taken("uid", user.uid, taken)
-    if user.group is not None:
-        await _require_group(user.group)
-    for name in user.groups or ():
-        await _require_group(name)
+    groups_named = (*(() if user.group is None else (user.group,)), *(user.groups or ()))
+    problems = [await _missing_group(each) for each in groups_named]
     if user.manage_home and user.home is not None:
-        _refuse_home(user.home, account)
+        problems.append(_problem_of_home(user.home, account))
+    ResourceError.raise_all([*filter(None, problems)])
 
 
 async def refuse_group(group: Group, state: GroupLine | None) -> None:
@@ -51,10 +50,7 @@ async def refuse_group(group: Group, state: GroupLine | None) -> None:
             (each.name for each in groups() if each.gid == group.gid and each.name != group.name), None
         )
         _refuse_taken("gid", group.gid, taken)
-    for name in group.users or ():
-        if not await _is_known(partial(pwd.getpwnam, name)):
-            hint = "declare the user, and let this require it"
-            raise ResourceError(f"there is no user {name}", hint, missing=f"user#{name}")
+    ResourceError.raise_all([*filter(None, [await _missing_user(name) for name in group.users or ()])])
 
 
 def _refuse_taken(what: str, number: int, owner: str | None) -> None:
@@ -63,11 +59,19 @@ def _refuse_taken(what: str, number: int, owner: str | None) -> None:
         raise ResourceError(f"the {what} {number} is taken: it is that of {owner}", hint)
 
 
-async def _require_group(which: str | int) -> None:
+async def _missing_group(which: str | int) -> ResourceError | None:
     lookup = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
-    if not await _is_known(lookup):
-        hint = "declare the group, and let this require it"
-        raise ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
+    if await _is_known(lookup):
+        return None
+    hint = "declare the group, and let this require it"
+    return ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
+
+
+async def _missing_user(name: str) -> ResourceError | None:
+    if await _is_known(partial(pwd.getpwnam, name)):
+        return None
+    hint = "declare the user, and let this require it"
+    return ResourceError(f"there is no user {name}", hint, missing=f"user#{name}")
 
 
 async def _is_known(lookup: Callable[[], object]) -> bool:
@@ -79,8 +83,8 @@ async def _is_known(lookup: Callable[[], object]) -> bool:
     return True
 
 
-def _refuse_home(home: str, account: PasswdLine | None) -> None:
-    """Raise ResourceError if the home can't be created or moved.
+def _problem_of_home(home: str, account: PasswdLine | None) -> ResourceError | None:
+    """Why the home can't be created or moved; None if it can.
 
     useradd(8) creates missing parents; usermod(8), which moves a home, does not.
     """
@@ -88,13 +92,16 @@ def _refuse_home(home: str, account: PasswdLine | None) -> None:
     nearest = next(path for path in above if os.path.lexists(path))
     moves = account is not None and account.home != home and os.path.isdir(account.home)
     if account is not None and not moves:
-        return
+        return None
     if not os.path.isdir(nearest):
-        raise ResourceError(f"can't make the home {home}: {nearest} is not a directory", "name another home")
+        return ResourceError(f"can't make the home {home}: {nearest} is not a directory", "name another home")
     if moves and nearest != os.path.dirname(home):
         missing = os.path.dirname(home)
         hint = f"declare file#{missing} with ensure: directory"
-        raise ResourceError(f"can't move the home to {home}: {missing} does not exist", hint, missing=missing)
+        return ResourceError(
+            f"can't move the home to {home}: {missing} does not exist", hint, missing=missing
+        )
+    return None
 
 
 def _above(path: str) -> Iterable[str]:

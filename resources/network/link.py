@@ -29,6 +29,7 @@ class Link(LinkProperties, kind="link"):
     """Manage one network interface: its existence and its settings."""
 
     example = "br0 --type bridge"
+    provides_only_its_own = True
     may_undo = frozenset(("link", "address", "route"))
 
     _renames: Renames | None = PrivateAttr(default=None)

@@ -24,8 +24,8 @@ async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
     if state is None and wanted.type is None:
         others.append(wanted.interface)
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"read the links of {wanted.interface}"):
-        for name in filter(None, others):
-            await _require_link(kernel, wanted.netns, name)
+        missing = [await _missing_link(kernel, wanted.netns, name) for name in filter(None, others)]
+        ResourceError.raise_all([*filter(None, missing)])
         if state is None and wanted.peer is not None and await find_index(kernel, wanted.peer) is not None:
             words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
             raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}")
@@ -49,6 +49,14 @@ async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
                 raise ResourceError(words, "the link must be up")
         if gateway is not None and wanted.table == MAIN_TABLE:
             await _require_neighbour(kernel, gateway, wanted, index)
+
+
+async def _missing_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> ResourceError | None:
+    try:
+        await _require_link(kernel, netns, name)
+    except ResourceError as error:
+        return error
+    return None
 
 
 async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> int:

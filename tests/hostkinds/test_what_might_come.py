@@ -68,3 +68,20 @@ async def test_a_file_of_the_group_that_comes_with_a_user_is_after_the_user(tmp_
     assert story.checks(file.ref)[0].actions == (
         'Can\'t tell before user#ada is applied (could not lookup group "ada")',
     )
+
+
+async def test_a_dry_run_looks_past_what_would_come_for_what_would_not():
+    ada = User(name="ada", groups=["comes", "never"])
+    ended, story = await converge_once(ada, Group(name="comes"), options=RunOptions(noop=True))
+    assert story.checks("group#comes")[0].result is Result.WOULD_CHANGE
+    assert (story.checks("user#ada")[0].result, story.checks("user#ada")[0].error) == (
+        Result.FAILED,
+        "there is no group never",
+    )
+    assert ended.counts["failed"] == 1
+
+
+async def test_a_dry_run_fails_for_the_member_that_no_user_brings():
+    web = Group(name="web", members=["comes", "never"])
+    _, story = await converge_once(web, User(name="comes"), options=RunOptions(noop=True))
+    assert story.checks("group#web")[0].error == "there is no user never"

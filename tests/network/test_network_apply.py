@@ -152,6 +152,15 @@ async def test_a_dry_run_waits_for_the_address_that_a_gateway_needs(world):
         assert {check.result for check in checks.values()} == {expected}
 
 
+async def test_a_dry_run_looks_past_the_bridge_that_would_come_for_the_parent_that_would_not(world):
+    inside = {"netns": world.name}
+    bridge = Link(name="br0", type="bridge", **inside)
+    vlan = Link(name="x", type="vlan", parent="none", id=5, master="br0", **inside)
+    checks = await converge(bridge, vlan, noop=True)
+    assert checks[bridge.ref].result is Result.WOULD_CHANGE
+    assert (checks[vlan.ref].result, checks[vlan.ref].error) == (Result.FAILED, "there is no link none")
+
+
 ADDRESSES = [
     ([], "192.0.2.1/24", "present", ["added 192.0.2.1/24 to v0"], {"192.0.2.1/24"}),
     ([], "2001:db8::1/64", "present", ["added 2001:db8::1/64 to v0"], {"2001:db8::1/64"}),
