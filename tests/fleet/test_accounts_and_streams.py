@@ -11,6 +11,7 @@ from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.doctor.judgements import stream_check
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now, save_credentials
 from reactor.fleet.operator.server_config import (
     CONFIG,
@@ -109,6 +110,20 @@ async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right
             False,
             ("max_msgs_per_subject",),
         )
+        assert await make_streams(js, wanted_streams()) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("max_age", 4 * 10**9), ("max_msgs", 7), ("max_msg_size", 99), ("no_ack", True)]
+)
+async def test_limits_by_which_hosts_or_channels_would_vanish_are_removed(fleet, field, value):
+    async with fleet.connected() as js:
+        there = (await js.stream_info("KV_reactor_hosts"))["config"]
+        odd = {**there, field: value, "duplicate_window": 10**9}
+        await js.update_stream("KV_reactor_hosts", odd)
+        assert "and not" in stream_check("KV_reactor_hosts", {"config": odd}, "init").problem
+        (change,) = await make_streams(js, wanted_streams())
+        assert (change.stream, change.fields) == ("KV_reactor_hosts", (field,))
         assert await make_streams(js, wanted_streams()) == []
 
 

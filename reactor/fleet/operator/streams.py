@@ -33,6 +33,8 @@ _EVENTS_BYTES = 20 << 30
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
+_KEEPS_ALL = {"max_age": 0, "max_msgs": -1, "max_msg_size": -1, "no_ack": False, "sealed": False}
+"""No limits but those of a stream itself: with an age, hosts and channels would vanish without a word."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         },
         REGISTRATIONS: _registrations(ccm_publishers),
     }
-    common = {"retention": "limits", "storage": "file", "num_replicas": replicas}
+    common = {"retention": "limits", "storage": "file", "num_replicas": replicas, **_KEEPS_ALL}
     return {name: {**common, **fields} for name, fields in found.items()}
 
 
