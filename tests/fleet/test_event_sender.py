@@ -1,7 +1,9 @@
 """A host sends the events of its journal: each arrives once, in order, whatever fails on the way."""
 
 import itertools
+import random
 import time
+from base64 import b64encode
 from contextlib import asynccontextmanager
 
 import pytest
@@ -10,9 +12,11 @@ from fleet_server import FleetServer
 from nats_servers import PATIENCE
 
 from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.console.history_lines import description
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
+from reactor.fleet.host import reporting
 from reactor.fleet.host.ports import Host, Identity, Pace
 from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
@@ -42,9 +46,9 @@ class Sending:
     def __init__(self, js, name, directory, events=0.01):
         self.journal = Journal.open(str(directory), "/etc/site.yaml", print)
         self.log = JournalEvents(self.journal, str(directory))
-        self.sender = EventSender(
-            js, Host(Identity(name, (), ()), {}, None, pace=Pace(events=events)), self.log
-        )
+        self.warned = []
+        host = Host(Identity(name, (), ()), {}, None, pace=Pace(events=events))
+        self.sender = EventSender(js, host, self.log, self.warned.append)
 
     @asynccontextmanager
     async def running(self):
@@ -117,6 +121,51 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
             await again.until_sent(3)
         assert refs(await stored(operator, "web2")) == ["file#/a", "file#/b", "file#/c"]
         again.journal.close()
+
+
+async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_no_other(tmp_path):
+    server = FleetServer(tmp_path)
+    server.server._file.write_text(server.server._file.read_text() + "max_payload: 1200\n")
+    noise = b64encode(random.Random(1).randbytes(2000)).decode()
+    with server.server:
+        await server.make_streams()
+        async with server.connected("web1") as js, server.connected() as operator:
+            sending = Sending(js, "web1", tmp_path)
+            sending.record("a", "b")
+            sending.record("huge", error=noise)
+            sending.record("c", "d")
+            async with sending.running():
+                await sending.until_sent(5)
+            assert js.connection.epoch == 1
+            batches = await stored(operator, "web1")
+            told = [each.get("ref", each.get("count")) for _, events, _ in batches for each in events]
+            assert told == ["file#/a", "file#/b", 1, "file#/c", "file#/d"]
+            (lost,) = [each for _, events, _ in batches for each in events if each["event"] == "recordslost"]
+            assert description(lost) == "1 events were lost before they were sent"
+            sending.journal.close()
+
+
+async def test_a_host_says_once_that_the_servers_do_not_take_its_events(tmp_path, monkeypatch):
+    monkeypatch.setattr(reporting, "_CERTAIN", 1)
+    server = FleetServer(tmp_path)
+    with server.server:
+        await server.make_streams()
+        async with server.connected("web1", seconds=5.0) as js, server.connected() as operator:
+            config = (await operator.stream_info(EVENTS))["config"]
+            await operator.update_stream(EVENTS, {**config, "max_bytes": 10, "discard": "new"})
+            sending = Sending(js, "web1", tmp_path)
+            sending.record("a")
+            async with sending.running():
+                with trio.fail_after(PATIENCE):
+                    while not sending.warned:  # noqa: ASYNC110 - the sender sets no event
+                        await trio.sleep(0.01)
+                (warning,) = sending.warned
+                assert warning.startswith("the servers of the fleet do not take the events of this host: ")
+                assert "maximum bytes exceeded" in warning
+                await operator.update_stream(EVENTS, config)
+                await sending.until_sent(1)
+            assert len(sending.warned) == 1
+            sending.journal.close()
 
 
 async def everything_of(js, name):

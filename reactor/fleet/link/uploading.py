@@ -54,12 +54,13 @@ class Upload:
         return not connection.up or connection.epoch != self._epoch
 
     async def _acknowledged(self) -> None:
-        where = self._js.connection.status.server
+        where, why = self._js.connection.status.server, self._js.connection.status.why
         self._waiting -= 1
         with trio.move_on_after(self._js.seconds):
             while (message := await self._messages.get()) is None:
                 if self._lost:
-                    raise DisconnectedError(f"the connection to the NATS server {where} was lost")
+                    words = f"the connection to the NATS server {where} was lost"
+                    raise DisconnectedError(words, why.message if why else None)
             acknowledged(message, self._subject)
             return
         raise NoAnswerError(f"no answer from the NATS server {where} to {self._subject}")

@@ -19,6 +19,7 @@ from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
     clock_check,
+    payload_check,
     quorum_check,
     version_check,
 )
@@ -58,6 +59,8 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
 
 def _session_checks(session: Session, name: str) -> tuple[Check, ...]:
     checks = [version_check(name, str(session.info.get("version", "")))]
+    if small := payload_check(f"messages of {session.server}", session.info.get("max_payload")):
+        checks.append(small)
     if session.info.get("jetstream") is not True:
         hint = "turn it on with `jetstream {}` in the configuration of this server"
         checks.append(wrong(f"JetStream of {session.server}", "it is off", hint))
