@@ -2,9 +2,10 @@
 
 import itertools
 import random
+import sqlite3
 import time
 from base64 import b64encode
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import pytest
 import trio
@@ -24,6 +25,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.events import fleet_events
 from reactor.journal.journal import Journal
+from reactor.journal.schema import FILE_NAME
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +217,44 @@ async def at_once(work, *arguments, **_):
     """In place of a thread, in which the clock would jump."""
     await trio.lowlevel.checkpoint()
     return work(*arguments)
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["a clone beside it", "a restored snapshot"])
+async def test_events_of_a_copied_journal_arrive_although_their_ids_were_used(
+    fleet_server, tmp_path, at_once
+):
+    name = "web7" if at_once else "web8"
+    async with fleet_server.connected(name) as js, fleet_server.connected() as operator:
+        for directory in ("first", "copy"):
+            (tmp_path / directory).mkdir()
+        first = Sending(js, name, tmp_path / "first")
+        first.record("a", "b")
+        async with first.running():
+            await first.until_sent(2)
+            with (
+                closing(sqlite3.connect(tmp_path / "first" / FILE_NAME)) as journal,
+                closing(sqlite3.connect(tmp_path / "copy" / FILE_NAME)) as copied,
+            ):
+                journal.backup(copied)
+            first.record("c", "d", "e")
+            await first.until_sent(5)
+            copy = Sending(js, name, tmp_path / "copy")
+            copy.record("f", "g")
+            async with copy.running():
+                await copy.until_sent(2)
+                if at_once:
+                    first.record("h")
+                    await first.until_sent(6)
+        seen = [
+            each.record["ref"]
+            async for events in fleet_events(operator, since=0)
+            for each in events
+            if each.host == name
+        ]
+        later = ["file#/h"] if at_once else []
+        assert seen == [f"file#/{each}" for each in "abcdefg"] + later
+        first.journal.close()
+        copy.journal.close()
 
 
 async def test_without_servers_one_batch_waits_and_the_pauses_double(tmp_path, autojump_clock, monkeypatch):
