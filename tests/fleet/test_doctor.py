@@ -28,6 +28,7 @@ from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
     clock_check,
     copies_check,
+    disk_check,
     quorum_check,
     stream_check,
     version_check,
@@ -346,6 +347,13 @@ def information(replicas, *peers, leader="n1", **fields):
 
 def peer(name, **fields):
     return {"name": name, "current": True, **fields}
+
+
+def test_a_disk_that_is_full():
+    assert disk_check("room", 90, 100).problem.startswith("its streams have 90 of at most 100 bytes")
+    assert "reactor fleet gc" in disk_check("room", 100, 100).hint
+    assert disk_check("room", 89, 100) is None
+    assert disk_check("room", 0, 0) is None
 
 
 def test_copies():

@@ -96,6 +96,14 @@ def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
     return wrong(name, words, init)
 
 
+def disk_check(name: str, stored: int, most: int) -> Check | None:
+    """Check that a server has room for more messages; None if it has. Bytes; 0 where it does not say."""
+    if not 0 < most <= stored / NEARLY_FULL:
+        return None
+    words = f"its streams have {stored} of at most {most} bytes: a full server takes nothing new"
+    return wrong(name, words, "raise max_file_store of the server, or remove old bundles: reactor fleet gc")
+
+
 def room_check(infos: Mapping[str, Mapping[str, Any]]) -> Check | None:
     """Check that the streams that refuse messages when they are full have room; None if they have."""
     full = []
@@ -106,7 +114,7 @@ def room_check(infos: Mapping[str, Mapping[str, Any]]) -> Check | None:
             full.append(f"{stream} has {held} of at most {most} bytes")
     if not full:
         return None
-    hint = "give them more room: nats stream edit STREAM --max-bytes=-1"
+    hint = "expel the host that fills it, if there is one; else give it more room: nats stream edit STREAM --max-bytes=SIZE"
     return wrong("room", f"{', '.join(full)}: a full stream takes nothing new", hint)
 
 
