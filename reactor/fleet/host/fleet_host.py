@@ -55,6 +55,7 @@ class FleetHost:
             facts=self.host.engine.declared_facts(),
             seq=self.sender.backlog.newest if self.sender else 0,
             lost=self.sender.backlog.lost if self.sender else 0,
+            twin=self.reporter.has_twin,
         )
 
     def engine_changed(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from reactor.fleet.bucket_names import STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
-from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError
+from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
 
@@ -20,6 +21,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
 _CERTAIN = 4
 """Refusals in a row after which they are reported: an election of a leader takes some seconds."""
+_PROOF, _BEATS = 2, 3
+"""Foreign summaries that prove another machine, and the heartbeats for which that is believed."""
 
 Warn = Callable[[str], None]
 
@@ -45,6 +48,33 @@ class _Refusals:
         self._count = 0
 
 
+class _Twin:
+    """Notices that another machine has the identity of this host: summaries that are not ours come between ours."""
+
+    def __init__(self, host: str, beat: float, warn: Warn) -> None:
+        self._host = host
+        self._memory = _BEATS * beat
+        self._warn = warn
+        self._last = -math.inf
+        self._count = 0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether another machine reports. A single foreign summary is no proof: the servers may have been restored."""
+        return self._count >= _PROOF and trio.current_time() - self._last < self._memory
+
+    def has_reported(self) -> None:
+        """Note a foreign summary."""
+        was_there, now = self.is_there, trio.current_time()
+        self._count = self._count + 1 if now - self._last < self._memory else 1
+        self._last = now
+        if self.is_there and not was_there:
+            self._warn(
+                f"another machine reports as {self._host}, too, so what the fleet knows of this host is of either: "
+                "a clone needs a name and keys of its own from reactor fleet join"
+            )
+
+
 class Reporter:
     """``compose`` returns the summary of now. Nothing is queued: only the newest is ever sent."""
 
@@ -52,10 +82,18 @@ class Reporter:
         self.trigger = DebouncedEvent()
         self.reconnected = DebouncedEvent()
         self.sent = 0
+        self._js = js
         self._summaries = js.key_value(STATE)
         self._host = host
         self._compose = compose
+        self._revision: int | None = None
+        self._twin = _Twin(host.identity.id, host.pace.beat, warn)
         self._refusals = _Refusals(js, "the summaries of this host", warn)
+
+    @property
+    def has_twin(self) -> bool:
+        """Whether another machine reports as this host."""
+        return self._twin.is_there
 
     async def run(self) -> None:
         """Send until cancelled. If a summary is not acknowledged, the then newest one is sent."""
@@ -63,8 +101,9 @@ class Reporter:
         retry = FIRST_PAUSE
         while True:
             try:
-                await self._summaries.put(self._host.identity.id, self._compose().to_bytes())
+                await self._send()
             except LinkError as error:
+                self._revision = None
                 self._refusals.add(error)
                 await self.reconnected.wait(retry)
                 retry = min(retry * 2, LONGEST_PAUSE)
@@ -73,6 +112,20 @@ class Reporter:
             self.sent += 1
             retry = FIRST_PAUSE
             await self.trigger.wait(pace.beat, least=pace.summary)
+
+    async def _send(self) -> None:
+        """Store the summary of now, also over one that is not ours. Raises LinkError."""
+        name = self._host.identity.id
+        if self._revision is not None:
+            subject = self._summaries.prefix + name
+            try:
+                ack = await self._js.publish(subject, self._compose().to_bytes(), last=self._revision)
+            except WrongRevisionError:
+                self._twin.has_reported()
+            else:
+                self._revision = ack.sequence
+                return
+        self._revision = await self._summaries.put(name, self._compose().to_bytes())
 
 
 class EventSender:
