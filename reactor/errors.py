@@ -72,6 +72,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   │   └── NoRespondersError   reactor.fleet        nothing listens on the subject of a request
     │   ├── MissingError            reactor.fleet        the stream, bucket, key or object does not exist
     │   ├── ApiError                reactor.fleet        JetStream refuses a request
+    │   │   ├── TooLargeError       reactor.fleet        a message is larger than the server takes
     │   │   └── WrongRevisionError  reactor.fleet        a key has another last revision than the writer expects
     │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
     │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS

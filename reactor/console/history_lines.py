@@ -53,6 +53,12 @@ def _reloaded(record: Record) -> str:
     return what_differs(**{key: record[key] for key in ("changed", "added", "gone", "kept")})
 
 
+def _lost(record: Record) -> str:
+    """Only the journal gives numbers; a record without one tells what a host could not send to its fleet."""
+    why = "because the disk was too slow" if "id" in record else "before they were sent"
+    return f"{record['count']} events were lost {why}"
+
+
 _DESCRIBED: dict[str, Callable[[Record], str]] = {
     "checked": _checked,
     "blocked": lambda record: f"by {name_some(record['culprits'])}",
@@ -62,7 +68,7 @@ _DESCRIBED: dict[str, Callable[[Record], str]] = {
     "flapping": lambda record: ", ".join(f"{did} {n} times" for did, n in record["actions"].items()),
     "reloaded": _reloaded,
     "reloadrejected": lambda record: "; ".join(record["problems"]),
-    "recordslost": lambda record: f"{record['count']} events were lost because the disk was too slow",
+    "recordslost": _lost,
     "reversing": lambda _: "it was removed from the manifest",
     "reversed": lambda _: "it is as it was before the first change",
     "paused": lambda record: f"until {date_and_time(record['until'])}: {record['reason']}",

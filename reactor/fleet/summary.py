@@ -69,7 +69,7 @@ class Summary:
     """The summary of a host. ``time`` on its own clock, in seconds since 1970.
 
     ``facts``: the facts that the configuration declares; ``seq``: the id of the newest event in its journal; ``lost``:
-    how many events the journal dropped before they were sent.
+    how many events the journal dropped before they were sent; ``twin``: another machine reports as this host, too.
     """
 
     host: str
@@ -80,6 +80,7 @@ class Summary:
     facts: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
     lost: int = 0
+    twin: bool = False
 
     def to_bytes(self) -> bytes:
         """Return at most 2 KiB. A summary that is too long loses its facts, then its failures, then its checks."""
@@ -118,6 +119,7 @@ class Summary:
             "seq": self.seq,
             "lost": self.lost,
             "time": to_time_text(self.time),
+            **({"twin": True} if self.twin else {}),
         }
 
 
@@ -145,6 +147,7 @@ def read_summary(data: bytes, host: str) -> Summary:
         facts=facts,
         seq=document.integer("seq") if "seq" in document.fields else 0,
         lost=document.integer("lost") if "lost" in document.fields else 0,
+        twin=document.fields.get("twin") is True,
     )
 
 

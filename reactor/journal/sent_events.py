@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     """Events with the ids from ``first`` to ``last``, as ``reactor events --format json`` shows them.
 
     The first record may be a ``recordslost``, which has no id. ``told`` is how many lost events are reported with it.
-    ``secret``: a random number of the journal, from which the ids of a batch are made.
+    ``secret``: a random number, from which the ids of a batch are made.
     """
 
     secret: str
@@ -73,6 +73,18 @@ class SentEvents:
     def __init__(self, directory: str, stream: str) -> None:
         self._path = os.path.join(directory, FILE_NAME)
         self._stream = stream
+
+    def renew(self) -> bool:
+        """Draw a new secret, so that the ids of this process are its own; False while a batch waits to be acknowledged.
+
+        The journal may be a copy, or an old one that was restored: then the same ids have been used for other events.
+        """
+        with self._open() as connection:
+            done = connection.execute(
+                "UPDATE sent SET nonce = ? WHERE stream = ? AND in_flight IS NULL",
+                (_new_secret(), self._stream),
+            )
+            return done.rowcount > 0
 
     def next_batch(self, most_events: int, most_bytes: int) -> Batch | None:
         """Return the oldest events that are not acknowledged; None if there are none. One event may be larger."""
@@ -124,9 +136,13 @@ class SentEvents:
         ) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_TABLE)
-            connection.execute(_BEGIN, (self._stream, HISTORY, secrets.token_hex(16)))
+            connection.execute(_BEGIN, (self._stream, HISTORY, _new_secret()))
             yield connection
             connection.execute("COMMIT")
+
+
+def _new_secret() -> str:
+    return secrets.token_hex(16)
 
 
 def _within(rows: list[tuple[Any, ...]], most_bytes: int) -> list[tuple[Any, ...]]:

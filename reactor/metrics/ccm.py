@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import trio
 
-from reactor.engine.events import Checked, Event, Result, Skipped
+from reactor.engine.events import Checked, Event, Reloaded, Result, Skipped
 from reactor.metrics.tally import UNTYPED, Gauge
 
 _STATES = {
@@ -51,6 +51,19 @@ class CcmMetrics:
         elif isinstance(event, Skipped):
             kind, _, name = event.ref.partition("#")
             self._count((kind, name), Result.SKIPPED)
+        elif isinstance(event, Reloaded) and event.gone:
+            self._forget(frozenset(event.gone))
+
+    def _forget(self, gone: frozenset[str]) -> None:
+        """Drop the series of resources that are not in the manifest any more: names may change with each reload."""
+        named = (*self._states.values(), self._examined.counts, self._examined.sums, self._health)
+        for sums, place in (
+            *((each, 1) for each in named),
+            (self._applied.counts, 2),
+            (self._applied.sums, 2),
+        ):
+            for labels in [each for each in sums if f"{each[0]}#{each[place]}" in gone]:
+                del sums[labels]
 
     def gauges(self) -> Iterator[Gauge]:
         """All metrics."""
@@ -79,13 +92,13 @@ class _Summary:
     """How many values there were, and their sum."""
 
     def __init__(self) -> None:
-        self._counts: _Sums = defaultdict(float)
-        self._sums: _Sums = defaultdict(float)
+        self.counts: _Sums = defaultdict(float)
+        self.sums: _Sums = defaultdict(float)
 
     def observe(self, labels: tuple[str, ...], value: float) -> None:
-        self._counts[labels] += 1
-        self._sums[labels] += value
+        self.counts[labels] += 1
+        self.sums[labels] += value
 
     def gauges(self, name: str, text: str, labels: tuple[str, ...]) -> Iterator[Gauge]:
-        yield Gauge(f"{name}_count", f"{text} How many.", labels, self._counts, UNTYPED)
-        yield Gauge(f"{name}_sum", f"{text} Their sum.", labels, self._sums, UNTYPED)
+        yield Gauge(f"{name}_count", f"{text} How many.", labels, self.counts, UNTYPED)
+        yield Gauge(f"{name}_sum", f"{text} Their sum.", labels, self.sums, UNTYPED)

@@ -1,16 +1,20 @@
 """The accounts and streams on a real server, and every attack of a host on the others."""
 
 import json
+from contextlib import suppress
 
 import pytest
 import trio
 from fleet_server import FleetServer
 from nats_servers import PATIENCE
 
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.doctor.judgements import room_check, stream_check
+from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now, save_credentials
 from reactor.fleet.operator.server_config import (
     CONFIG,
@@ -112,6 +116,20 @@ async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right
         assert await make_streams(js, wanted_streams()) == []
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("max_age", 4 * 10**9), ("max_msgs", 7), ("max_msg_size", 99), ("no_ack", True)]
+)
+async def test_limits_by_which_hosts_or_channels_would_vanish_are_removed(fleet, field, value):
+    async with fleet.connected() as js:
+        there = (await js.stream_info("KV_reactor_hosts"))["config"]
+        odd = {**there, field: value, "duplicate_window": 10**9}
+        await js.update_stream("KV_reactor_hosts", odd)
+        assert "and not" in stream_check("KV_reactor_hosts", {"config": odd}, "init").problem
+        (change,) = await make_streams(js, wanted_streams())
+        assert (change.stream, change.fields) == ("KV_reactor_hosts", (field,))
+        assert await make_streams(js, wanted_streams()) == []
+
+
 async def test_a_setting_that_a_server_does_not_take_is_an_error(fleet):
     """As ``allow_msg_ttl`` of a server before 2.11; this one makes -1 of 0."""
     async with fleet.connected() as js:
@@ -132,6 +150,38 @@ async def test_a_server_with_a_small_disk_gets_smaller_events(tmp_path):
         async with made.connected() as js:
             assert (await js.stream_info("REACTOR_EVENTS"))["config"]["max_bytes"] == 20 << 27
         assert await made.make_streams() == []
+
+
+FILLED = {
+    "KV_reactor_slots": ("$KV.reactor_slots.n{}.0.evil", 16_000),
+    "KV_reactor_shared": ("$KV.reactor_shared.evil.n{}", 130_000),
+    "REGISTRATION": ("choria.ccm.registration.v1.a.b.c.d.n{}", 65_000),
+}
+
+
+async def fill(js, subject, size):
+    """Write until the stream refuses more, or has dropped what is old."""
+    with suppress(ApiError):
+        for number in range(1200):
+            await js.publish(subject.format(number), b"x" * size)
+
+
+async def test_a_host_that_writes_without_end_fills_no_disk_and_its_end_makes_room(fleet, tmp_path):
+    async with fleet.connected("evil") as evil, fleet.connected("web1") as web1, fleet.connected() as js:
+        for stream, (subject, size) in FILLED.items():
+            await fill(evil, subject, size)
+            info = await js.stream_info(stream)
+            most = info["config"]["max_bytes"]
+            assert 0.99 * most < info["state"]["bytes"] <= most <= 128 << 20
+        await js.key_value("reactor_hosts").put("evil", HostSpec("evil", ("web",)).to_bytes())
+        found = room_check({name: await js.stream_info(name) for name in wanted_streams()})
+        assert all(name in found.problem for name in FILLED if name != "REGISTRATION")
+
+        with pytest.raises(ApiError, match="maximum bytes exceeded"):
+            await web1.publish("$KV.reactor_shared.web1.address", b"x" * 130_000)
+        await expel(js, fleet.fleet_server, "evil", rejoins=False)
+        await web1.key_value("reactor_shared").put("web1.address", b"{}")
+        await web1.publish("$KV.reactor_slots.freed.0.web1", b"{}")
 
 
 def test_what_hosts_write_to_has_no_rollups_and_no_markers():

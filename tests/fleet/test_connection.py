@@ -5,10 +5,16 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 import trio
 import trio.testing
-from nats_servers import PATIENCE
+from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.link.connection import Connection, connected
-from reactor.fleet.link.errors import DisconnectedError, NoAnswerError, NoRespondersError, UnreachableError
+from reactor.fleet.link.errors import (
+    DisconnectedError,
+    NoAnswerError,
+    NoRespondersError,
+    TooLargeError,
+    UnreachableError,
+)
 from reactor.fleet.link.options import Options, Timing
 
 
@@ -230,6 +236,22 @@ async def test_bad_subjects_and_headers_are_refused_before_anything_is_sent(link
         with pytest.raises(ValueError, match="not a header"):
             await link.publish("a", headers=headers)
     assert (await link.request("$JS.API.INFO")).data
+
+
+async def test_a_message_that_the_server_does_not_take_is_refused_and_the_connection_stays(tmp_path):
+    with NatsServer(tmp_path, "max_payload: 100", jetstream=False) as small:
+        async with connected(Options(servers=(small.url,)), seconds=PATIENCE) as link:
+            with link.messages("fits") as messages:
+                with pytest.raises(
+                    TooLargeError, match=r"for fits has 101 bytes, .* takes at most 100$"
+                ) as told:
+                    await link.publish("fits", b"x" * 101)
+                assert "max_payload" in told.value.hint
+                with pytest.raises(TooLargeError, match=r"for asked has 10\d bytes"):
+                    await link.request("asked", b"x" * 90, headers={"A": "b"})
+                await link.publish("fits", b"y" * 100)
+                assert (await anext(messages)).data == b"y" * 100
+            assert link.epoch == 1
 
 
 async def test_a_connection_that_is_not_up_yet_says_why():

@@ -28,6 +28,7 @@ from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
     clock_check,
     copies_check,
+    disk_check,
     quorum_check,
     stream_check,
     version_check,
@@ -220,6 +221,23 @@ async def test_a_server_without_jetstream(tmp_path, signers):
 
 
 @pytest.mark.usefixtures("patient")
+async def test_a_server_that_takes_only_small_messages_and_a_stream_that_is_full(tmp_path, signers):
+    fleet = FleetServer(tmp_path)
+    fleet.server._file.write_text(fleet.server._file.read_text() + "max_payload: 64KB\n")
+    with fleet.server:
+        await fleet.make_streams()
+        async with fleet.connected() as js:
+            config = (await js.stream_info("KV_reactor_hosts"))["config"]
+            await js.update_stream("KV_reactor_hosts", {**config, "max_bytes": 1000})
+            await js.key_value("reactor_hosts").put("web1", b"x" * 880)
+        found = wrong_ones(await examine(remember(fleet), signers))
+    assert found.keys() == {f"messages of {fleet.server.url}", "room"}
+    assert "at most 65536 bytes" in found[f"messages of {fleet.server.url}"].problem
+    assert found["room"].problem.startswith("KV_reactor_hosts has 9")
+    assert "nats stream edit" in found["room"].hint
+
+
+@pytest.mark.usefixtures("patient")
 async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fleet):
     made = make_operator_directory(str(tmp_path / "home"))
     save_servers(made.directory, ("nats://127.0.0.1:1",), None)
@@ -329,6 +347,13 @@ def information(replicas, *peers, leader="n1", **fields):
 
 def peer(name, **fields):
     return {"name": name, "current": True, **fields}
+
+
+def test_a_disk_that_is_full():
+    assert disk_check("room", 90, 100).problem.startswith("its streams have 90 of at most 100 bytes")
+    assert "reactor fleet gc" in disk_check("room", 100, 100).hint
+    assert disk_check("room", 89, 100) is None
+    assert disk_check("room", 0, 0) is None
 
 
 def test_copies():

@@ -1,8 +1,11 @@
 """A host sends the events of its journal: each arrives once, in order, whatever fails on the way."""
 
 import itertools
+import random
+import sqlite3
 import time
-from contextlib import asynccontextmanager
+from base64 import b64encode
+from contextlib import asynccontextmanager, closing
 
 import pytest
 import trio
@@ -10,9 +13,11 @@ from fleet_server import FleetServer
 from nats_servers import PATIENCE
 
 from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.console.history_lines import description
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
+from reactor.fleet.host import reporting
 from reactor.fleet.host.ports import Host, Identity, Pace
 from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
@@ -20,6 +25,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.events import fleet_events
 from reactor.journal.journal import Journal
+from reactor.journal.schema import FILE_NAME
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +48,9 @@ class Sending:
     def __init__(self, js, name, directory, events=0.01):
         self.journal = Journal.open(str(directory), "/etc/site.yaml", print)
         self.log = JournalEvents(self.journal, str(directory))
-        self.sender = EventSender(
-            js, Host(Identity(name, (), ()), {}, None, pace=Pace(events=events)), self.log
-        )
+        self.warned = []
+        host = Host(Identity(name, (), ()), {}, None, pace=Pace(events=events))
+        self.sender = EventSender(js, host, self.log, self.warned.append)
 
     @asynccontextmanager
     async def running(self):
@@ -119,6 +125,51 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
         again.journal.close()
 
 
+async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_no_other(tmp_path):
+    server = FleetServer(tmp_path)
+    server.server._file.write_text(server.server._file.read_text() + "max_payload: 1200\n")
+    noise = b64encode(random.Random(1).randbytes(2000)).decode()
+    with server.server:
+        await server.make_streams()
+        async with server.connected("web1") as js, server.connected() as operator:
+            sending = Sending(js, "web1", tmp_path)
+            sending.record("a", "b")
+            sending.record("huge", error=noise)
+            sending.record("c", "d")
+            async with sending.running():
+                await sending.until_sent(5)
+            assert js.connection.epoch == 1
+            batches = await stored(operator, "web1")
+            told = [each.get("ref", each.get("count")) for _, events, _ in batches for each in events]
+            assert told == ["file#/a", "file#/b", 1, "file#/c", "file#/d"]
+            (lost,) = [each for _, events, _ in batches for each in events if each["event"] == "recordslost"]
+            assert description(lost) == "1 events were lost before they were sent"
+            sending.journal.close()
+
+
+async def test_a_host_says_once_that_the_servers_do_not_take_its_events(tmp_path, monkeypatch):
+    monkeypatch.setattr(reporting, "_CERTAIN", 1)
+    server = FleetServer(tmp_path)
+    with server.server:
+        await server.make_streams()
+        async with server.connected("web1", seconds=5.0) as js, server.connected() as operator:
+            config = (await operator.stream_info(EVENTS))["config"]
+            await operator.update_stream(EVENTS, {**config, "max_bytes": 10, "discard": "new"})
+            sending = Sending(js, "web1", tmp_path)
+            sending.record("a")
+            async with sending.running():
+                with trio.fail_after(PATIENCE):
+                    while not sending.warned:  # noqa: ASYNC110 - the sender sets no event
+                        await trio.sleep(0.01)
+                (warning,) = sending.warned
+                assert warning.startswith("the servers of the fleet do not take the events of this host: ")
+                assert "maximum bytes exceeded" in warning
+                await operator.update_stream(EVENTS, config)
+                await sending.until_sent(1)
+            assert len(sending.warned) == 1
+            sending.journal.close()
+
+
 async def everything_of(js, name):
     """All headers of the batches of a host."""
     found = []
@@ -166,6 +217,44 @@ async def at_once(work, *arguments, **_):
     """In place of a thread, in which the clock would jump."""
     await trio.lowlevel.checkpoint()
     return work(*arguments)
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["a clone beside it", "a restored snapshot"])
+async def test_events_of_a_copied_journal_arrive_although_their_ids_were_used(
+    fleet_server, tmp_path, at_once
+):
+    name = "web7" if at_once else "web8"
+    async with fleet_server.connected(name) as js, fleet_server.connected() as operator:
+        for directory in ("first", "copy"):
+            (tmp_path / directory).mkdir()
+        first = Sending(js, name, tmp_path / "first")
+        first.record("a", "b")
+        async with first.running():
+            await first.until_sent(2)
+            with (
+                closing(sqlite3.connect(tmp_path / "first" / FILE_NAME)) as journal,
+                closing(sqlite3.connect(tmp_path / "copy" / FILE_NAME)) as copied,
+            ):
+                journal.backup(copied)
+            first.record("c", "d", "e")
+            await first.until_sent(5)
+            copy = Sending(js, name, tmp_path / "copy")
+            copy.record("f", "g")
+            async with copy.running():
+                await copy.until_sent(2)
+                if at_once:
+                    first.record("h")
+                    await first.until_sent(6)
+        seen = [
+            each.record["ref"]
+            async for events in fleet_events(operator, since=0)
+            for each in events
+            if each.host == name
+        ]
+        later = ["file#/h"] if at_once else []
+        assert seen == [f"file#/{each}" for each in "abcdefg"] + later
+        first.journal.close()
+        copy.journal.close()
 
 
 async def test_without_servers_one_batch_waits_and_the_pauses_double(tmp_path, autojump_clock, monkeypatch):

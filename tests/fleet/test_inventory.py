@@ -164,6 +164,7 @@ def test_a_group_that_is_below_itself_is_named():
     ("text", "file", "place"),
     [
         ("[web\nw1\n", "h.ini", "h.ini:1:1"),
+        ("gw:2201\ngw:2202\n", "h.ini", "h.ini:2:1"),
         ("[web:hosts]\n", "h.ini", "h.ini:1:1"),
         ("w1\n  w2 oops\n", "h.ini", "h.ini:2:6"),
         ("w1 a='b\n", "h.ini", "h.ini:1:1"),
@@ -286,3 +287,10 @@ def test_exit_codes():
     assert code(Status.UNREACHABLE, Status.MISSING) == 3
     assert code(Status.UNREACHABLE, Status.MISSING, Status.REJECTED) == 1
     assert code(Status.UNREACHABLE, Status.NOT_TRIED) == 3
+
+
+def test_two_hosts_behind_one_address_are_not_taken_for_one():
+    with pytest.raises(InventoryError, match="gw is here with the ports 2201 and 2202") as caught:
+        hosts_named(["gw:2201", "gw:2202"])
+    assert "ansible_port" in caught.value.hint
+    assert [host.port for host in hosts_named(["gw:2201", "gw:2201"])] == [2201]

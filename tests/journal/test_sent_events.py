@@ -49,6 +49,16 @@ def test_a_batch_is_repeated_with_the_same_ids_although_there_are_more_events(di
     assert refs(sent.next_batch(200, 1 << 16)) == ["file#/d"]
 
 
+def test_another_process_gets_ids_of_its_own_when_no_batch_is_on_the_way(directory, sent):
+    first = sent.next_batch(2, 1 << 16)
+    again = SentEvents(str(directory), "fleet")
+    assert not again.renew()
+    assert again.next_batch(2, 1 << 16) == first
+    again.acknowledge(first)
+    assert again.renew()
+    assert again.next_batch(2, 1 << 16).secret != first.secret
+
+
 def test_a_batch_has_at_most_its_bytes_but_one_event(directory, sent):
     whole = sent.next_batch(200, 1)
     assert refs(whole) == ["file#/a"]

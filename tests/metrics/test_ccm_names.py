@@ -7,6 +7,9 @@ from processes_of_cli import environment, spawned
 from scrapes import scrape_port
 
 from reactor.control.listen_address import parse_address
+from reactor.engine.events import Cause, Checked, Reloaded, Result, Skipped
+from reactor.metrics.ccm import CcmMetrics
+from reactor.resource.health import Examination, HealthStatus
 
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
 
@@ -34,3 +37,19 @@ def test_checks_and_health_checks_are_counted_as_ccm_names_them(tmp_path):
     assert found["choria_ccm_healthcheck_duration_seconds_sum", "up", name, "file"] > 0
     assert found.families["choria_ccm_resource_state_total_count"].type == "unknown"
     assert found["reactor_resources"] >= 1
+
+
+def test_a_resource_that_leaves_the_manifest_takes_its_series_with_it():
+    metrics = CcmMetrics()
+    health = (Examination("up", HealthStatus.OK, "", 1, 0.1),)
+    for name in ("stays", "goes"):
+        metrics(Checked(0.0, f"exec#{name}", Result.OK, Cause.AUDIT, 0.1, health=health))
+        metrics(Skipped(0.0, f"exec#{name}", ""))
+
+    def named(metrics):
+        return {labels[each.labels.index("name")] for each in metrics.gauges() for labels in each.values}
+
+    assert named(metrics) == {"stays", "goes"}
+    metrics(Reloaded(0.0, 1, (), (), ("exec#goes", "exec#never seen")))
+    assert named(metrics) == {"stays"}
+    assert len(list(metrics.gauges())) == 11

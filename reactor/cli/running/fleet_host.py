@@ -109,7 +109,7 @@ class FleetCompanion:
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
-        fleet = self._fleet = FleetHost(connection, host)
+        fleet = self._fleet = FleetHost(connection, host, warn)
         with connection.watched(partial(_show_link, engine)):
             await self._run(connection, fleet)
 

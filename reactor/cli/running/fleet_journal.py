@@ -25,10 +25,13 @@ class JournalEvents:
     def __init__(self, journal: Journal, directory: str) -> None:
         self._journal = journal
         self._sent = SentEvents(directory, STREAM)
+        self._has_own_ids = False
 
     async def next_batch(self, most_events: int, most_bytes: int) -> Batch | None:
         """The oldest events that are not acknowledged."""
         await self._journal.catch_up()
+        if not self._has_own_ids:
+            self._has_own_ids = await _read(self._sent.renew, False)
         return await _read(lambda: self._sent.next_batch(most_events, most_bytes), None)
 
     async def acknowledge(self, batch: Batch) -> None:

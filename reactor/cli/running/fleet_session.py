@@ -9,7 +9,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 import trio
@@ -17,6 +17,7 @@ import trio
 from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
 from reactor.errors import ReactorError, first_of
+from reactor.fleet.link.errors import ApiError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import operator_session
@@ -35,12 +36,19 @@ def run_or_fail(work: Callable[[], Awaitable[_T]]) -> _T:
     try:
         return trio.run(work)
     except ReactorError as error:
-        fail_for(error, 1)
+        _fail(error)
     except BaseExceptionGroup as group:
         first = first_of(group)
         if not isinstance(first, ReactorError) or group.split(ReactorError)[1] is not None:
             raise
-        fail_for(first, 1)
+        _fail(first)
+
+
+def _fail(error: ReactorError) -> NoReturn:
+    is_of_servers = isinstance(error, NoAnswerError | ApiError) and error.hint is None
+    fail_for(
+        error, 1, hint="'reactor fleet doctor' says what is wrong with the servers" if is_of_servers else None
+    )
 
 
 def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OPERATOR_CREDENTIALS) -> _T:

@@ -16,7 +16,7 @@ from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, within, within_until_signal
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.operator.explanation import explained
+from reactor.fleet.operator.explanation import TWIN, explained
 from reactor.fleet.operator.failures import failures
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.known_hosts import FleetView, HostLine, KnownHost, read_fleet
@@ -59,6 +59,7 @@ def _status_lines(found: list[Overview]) -> list[str]:
             f"  {host}: lacks secret {escaped(name)}" for host, names in each.lacks.items() for name in names
         ]
         lines += lacks[:_MOST_SHOWN]
+        lines += [f"  {host}: {TWIN}" for host in each.twins[:_MOST_SHOWN]]
         if len(unwell) > _MOST_SHOWN:
             lines.append(
                 f"  and {len(unwell) - _MOST_SHOWN} more hosts: reactor fleet hosts -l 'channel:{each.state.channel} and not well'"

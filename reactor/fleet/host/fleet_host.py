@@ -13,7 +13,7 @@ from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
-from reactor.fleet.host.reporting import EventSender, Reporter
+from reactor.fleet.host.reporting import EventSender, Reporter, Warn
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
@@ -23,9 +23,12 @@ from reactor.fleet.wire.parser import Message
 
 
 class FleetHost:
-    """``host``: its identity, disk and run; ``connection``: its own, which the caller runs."""
+    """``host``: its identity, disk and run; ``connection``: its own, which the caller runs.
 
-    def __init__(self, connection: Connection, host: Host) -> None:
+    ``warn`` gets a sentence about what the servers do not take.
+    """
+
+    def __init__(self, connection: Connection, host: Host, warn: Warn = lambda _: None) -> None:
         self.host = host
         self.connection = connection
         answer = host.pace.answer
@@ -33,8 +36,8 @@ class FleetHost:
         self.followers = [
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]
-        self.reporter = Reporter(self._js, host, self.summary)
-        self.sender = EventSender(self._js, host, host.events) if host.events is not None else None
+        self.reporter = Reporter(self._js, host, self.summary, warn)
+        self.sender = EventSender(self._js, host, host.events, warn) if host.events is not None else None
         self._spec_changed = DebouncedEvent(at_once=True)
         self._spec_rate = LookRate(host.pace.burst)
         self._epoch = -1
@@ -52,6 +55,7 @@ class FleetHost:
             facts=self.host.engine.declared_facts(),
             seq=self.sender.backlog.newest if self.sender else 0,
             lost=self.sender.backlog.lost if self.sender else 0,
+            twin=self.reporter.has_twin,
         )
 
     def engine_changed(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import trio
 
@@ -10,25 +12,88 @@ from reactor.fleet.bucket_names import STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
-from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
 
 SUBJECT = "reactor.event."
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
+_CERTAIN = 4
+"""Refusals in a row after which they are reported: an election of a leader takes some seconds."""
+_PROOF, _BEATS = 2, 3
+"""Foreign summaries that prove another machine, and the heartbeats for which that is believed."""
+
+Warn = Callable[[str], None]
+
+
+class _Refusals:
+    """Reports, once until the next success, that the servers do not take ``what`` although there is a connection."""
+
+    def __init__(self, js: JetStream, what: str, warn: Warn) -> None:
+        self._js = js
+        self._what = what
+        self._warn = warn
+        self._count = 0
+
+    def add(self, error: LinkError) -> None:
+        """Count a refusal. The connection itself reports what is denied, and that it is down."""
+        if self._js.connection.up and not isinstance(error, DeniedError):
+            self._count += 1
+            if self._count == _CERTAIN:
+                self._warn(f"the servers of the fleet do not take {self._what}: {error.message}")
+
+    def end(self) -> None:
+        """Note a success."""
+        self._count = 0
+
+
+class _Twin:
+    """Notices that another machine has the identity of this host: summaries that are not ours come between ours."""
+
+    def __init__(self, host: str, beat: float, warn: Warn) -> None:
+        self._host = host
+        self._memory = _BEATS * beat
+        self._warn = warn
+        self._last = -math.inf
+        self._count = 0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether another machine reports. A single foreign summary is no proof: the servers may have been restored."""
+        return self._count >= _PROOF and trio.current_time() - self._last < self._memory
+
+    def has_reported(self) -> None:
+        """Note a foreign summary."""
+        was_there, now = self.is_there, trio.current_time()
+        self._count = self._count + 1 if now - self._last < self._memory else 1
+        self._last = now
+        if self.is_there and not was_there:
+            self._warn(
+                f"another machine reports as {self._host}, too, so what the fleet knows of this host is of either: "
+                "a clone needs a name and keys of its own from reactor fleet join"
+            )
 
 
 class Reporter:
     """``compose`` returns the summary of now. Nothing is queued: only the newest is ever sent."""
 
-    def __init__(self, js: JetStream, host: Host, compose: Callable[[], Summary]) -> None:
+    def __init__(self, js: JetStream, host: Host, compose: Callable[[], Summary], warn: Warn) -> None:
         self.trigger = DebouncedEvent()
         self.reconnected = DebouncedEvent()
         self.sent = 0
+        self._js = js
         self._summaries = js.key_value(STATE)
         self._host = host
         self._compose = compose
+        self._revision: int | None = None
+        self._twin = _Twin(host.identity.id, host.pace.beat, warn)
+        self._refusals = _Refusals(js, "the summaries of this host", warn)
+
+    @property
+    def has_twin(self) -> bool:
+        """Whether another machine reports as this host."""
+        return self._twin.is_there
 
     async def run(self) -> None:
         """Send until cancelled. If a summary is not acknowledged, the then newest one is sent."""
@@ -36,20 +101,37 @@ class Reporter:
         retry = FIRST_PAUSE
         while True:
             try:
-                await self._summaries.put(self._host.identity.id, self._compose().to_bytes())
-            except LinkError:
+                await self._send()
+            except LinkError as error:
+                self._revision = None
+                self._refusals.add(error)
                 await self.reconnected.wait(retry)
                 retry = min(retry * 2, LONGEST_PAUSE)
                 continue
+            self._refusals.end()
             self.sent += 1
             retry = FIRST_PAUSE
             await self.trigger.wait(pace.beat, least=pace.summary)
+
+    async def _send(self) -> None:
+        """Store the summary of now, also over one that is not ours. Raises LinkError."""
+        name = self._host.identity.id
+        if self._revision is not None:
+            subject = self._summaries.prefix + name
+            try:
+                ack = await self._js.publish(subject, self._compose().to_bytes(), last=self._revision)
+            except WrongRevisionError:
+                self._twin.has_reported()
+            else:
+                self._revision = ack.sequence
+                return
+        self._revision = await self._summaries.put(name, self._compose().to_bytes())
 
 
 class EventSender:
     """``trigger`` is set when the journal may have new events, ``reconnected`` when the connection is up again."""
 
-    def __init__(self, js: JetStream, host: Host, log: EventLog) -> None:
+    def __init__(self, js: JetStream, host: Host, log: EventLog, warn: Warn) -> None:
         self.trigger = DebouncedEvent()
         self.reconnected = DebouncedEvent()
         self.backlog: Backlog = log.no_backlog
@@ -57,35 +139,57 @@ class EventSender:
         self._js = js
         self._host = host
         self._log = log
+        self._refusals = _Refusals(js, "the events of this host", warn)
 
     async def run(self) -> None:
         """Send until cancelled, at most one batch in ``pace.events`` seconds."""
         pace = self._host.pace
+        most = MOST_EVENTS
         while True:
-            batch = await self._log.next_batch(MOST_EVENTS, MOST_BYTES)
+            batch = await self._log.next_batch(most, MOST_BYTES)
             self.backlog = await self._log.backlog()
             if batch is None:
                 await self.trigger.wait(pace.look)
                 await trio.sleep(pace.events)  # more events may follow, and share a batch
                 continue
-            await self._deliver(batch)
+            try:
+                await self._deliver(batch, batch.records)
+            except TooLargeError:
+                if batch.size > 1:
+                    most = batch.size // 2
+                    continue
+                await self._deliver(batch, _without_events(batch, self._host.clock()))
+            most = MOST_EVENTS
             await self._log.acknowledge(batch)
             self.sent += batch.size
             await trio.sleep(pace.events)
 
-    async def _deliver(self, batch: EventBatch) -> None:
-        """Send a batch until it is acknowledged. The server drops a repetition by its message id."""
+    async def _deliver(self, batch: EventBatch, records: Sequence[Mapping[str, Any]]) -> None:
+        """Send a batch until it is acknowledged. The server drops a repetition by its message id.
+
+        Raises TooLargeError if the server takes no message as large as that with the events of the batch.
+        """
         pause = FIRST_PAUSE
         subject = SUBJECT + self._host.identity.id
-        data = encode_batch(batch.records)
+        data = encode_batch(records)
         ids = batch.secret, batch.first, batch.last
         headers = {BATCH: str(BatchId.of(*ids))}
         while True:
             try:
                 await self._js.publish(subject, data, headers=headers, message_id=message_id(*ids))
-            except LinkError:
+            except LinkError as error:
+                if isinstance(error, TooLargeError) and records is batch.records:
+                    raise
+                self._refusals.add(error)
                 self.backlog = await self._log.backlog()
                 await self.reconnected.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
+            self._refusals.end()
             return
+
+
+def _without_events(batch: EventBatch, now: float) -> list[Mapping[str, Any]]:
+    """The records of a batch whose events are too large: what is lost is told."""
+    told = [each for each in batch.records if "id" not in each]
+    return [*told, {"event": "recordslost", "time": now, "count": batch.size}]

@@ -234,6 +234,7 @@ class Connection:
     async def _send(self, command: bytes, until: float = math.inf) -> None:
         """Put a command into the outbox, unless it stays full ``until`` then."""
         tasks = self._session_tasks()
+        tasks.require_accepted(command)
         while self.outbox.full:
             with trio.move_on_at(until) as scope:
                 await self.outbox.room()

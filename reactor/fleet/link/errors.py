@@ -91,6 +91,10 @@ class ApiError(LinkError):
         self.number = number
 
 
+class TooLargeError(ApiError):
+    """A message is larger than the server takes. It is not sent: the server would end the connection."""
+
+
 class WrongRevisionError(ApiError):
     """The key, subject or stream has another last revision than the writer expects."""
 

@@ -95,7 +95,7 @@ class JetStream:
                 answer = await self.connection.request(subject, data, headers=fields, seconds=seconds)
                 return acknowledged(answer, subject)
             except NoRespondersError:
-                await self._check_stream(stream)
+                await self.require_stream(stream)
                 raise
             except WrongRevisionError:
                 sequence = await self._sequence_of(message_id, stream, subject) if attempts > 1 else None
@@ -118,7 +118,7 @@ class JetStream:
         stored = await last_message(self, stream, subject)
         return stored.sequence if stored and stored.headers.get("Nats-Msg-Id") == message_id else None
 
-    async def _check_stream(self, stream: str | None) -> None:
+    async def require_stream(self, stream: str | None) -> None:
         """Raise MissingError if the stream does not exist, and the user may ask for it."""
         if stream is not None:
             try:
@@ -135,10 +135,11 @@ class JetStream:
         """
         data = json.dumps(body).encode() if body is not None else b""
         subject = f"{self.prefix}.{action}"
+        stream = "".join(action.split(".")[2:3]) or action
 
         async def send(seconds: float) -> dict[str, Any]:
             answer = await self.connection.request(subject, data, seconds=seconds, wildcards=True)
-            return _checked(_parsed(answer), action.rpartition(".")[2])
+            return _checked(_parsed(answer), stream)
 
         try:
             return await self._repeated(send, silent=_API_PATIENCE)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.reading import Start
+from reactor.fleet.link.reading import ONCE, Start
 from reactor.fleet.link.stored import Stored, last_message, last_messages
 from reactor.fleet.link.watch import Watch
 
@@ -142,7 +142,7 @@ class KeyValue:
         self, filters: tuple[str, ...], start: Start, *, headers_only: bool = True
     ) -> list[Entry]:
         found: list[Entry] = []
-        async with self.watch(*filters, start=start, headers_only=headers_only) as entries:
+        async with self.watch(*filters, start=start, headers_only=headers_only, patience=ONCE) as entries:
             async for entry in entries:
                 if entry is None:
                     break

@@ -24,6 +24,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
+from reactor.fleet.link.reading import ONCE
 from reactor.fleet.link.stored import Stored, last_message, messages_from
 from reactor.fleet.link.uploading import uploading
 from reactor.fleet.link.watch import Watch
@@ -116,7 +117,7 @@ class ObjectStore:
     async def list(self) -> list[ObjectInfo]:
         """Return the objects that are not deleted."""
         found: list[ObjectInfo] = []
-        async with self.watch() as infos:
+        async with self.watch(patience=ONCE) as infos:
             async for info in infos:
                 if info is None:
                     break
@@ -149,7 +150,7 @@ class ObjectStore:
         except NoRespondersError:
             direct = False
         if not direct:
-            async with self.js.reading(self.stream, [subject], start="all") as reader:
+            async with self.js.reading(self.stream, [subject], start="all", patience=ONCE) as reader:
                 async for each in reader:
                     if each is None:
                         return
@@ -212,7 +213,8 @@ class ObjectStore:
     async def _send(self, nuid: str, data: Iterable[bytes]) -> tuple[int, int, str]:
         """Send the chunks; return their total size, their number, and the digest."""
         digest, size, chunks = hashlib.sha256(), 0, 0
-        with describing_missing(self.missing), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
+        chunks_of = f"$O.{self.bucket}.C.{nuid}"
+        with describing_missing(self.missing), uploading(self.js, self.stream, chunks_of) as upload:
             try:
                 for chunk in _split(data):
                     await upload.send(chunk)

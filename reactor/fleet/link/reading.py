@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -37,6 +38,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 _GRACE = 2.0
 """Seconds for which a known stream may be missing: a starting cluster does not know all its streams yet."""
 _WAITS = {408, 500, 503}
+ONCE = 3.0
+"""The patience in seconds of who reads what is there now, and ends."""
 
 
 class Reader:
@@ -55,10 +58,12 @@ class Reader:
         headers_only: bool = False,
         heartbeat: float = 10.0,
         since: float | None = None,
+        patience: float = math.inf,
     ) -> None:
         """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream.
 
-        ``since``: with the start ``all``, leave out what was stored before, in seconds since 1970.
+        ``since``: with the start ``all``, leave out what was stored before, in seconds since 1970. ``patience``: seconds
+        for which servers that do not answer are asked again; then a step raises their error.
         """
         self._js = js
         self._stream = stream
@@ -67,6 +72,7 @@ class Reader:
         self._since = since
         self._headers_only = headers_only
         self._heartbeat = heartbeat
+        self._patience = patience
         self._messages = Messages()
         self._last = 0
         self._expected = 1
@@ -108,8 +114,9 @@ class Reader:
         """Make a consumer that goes on after the last message read; returns how many messages it has."""
         pauses = _doubling(_FIRST_PAUSE, _LONGEST_PAUSE)
         missing = _Missing()
+        until = trio.current_time() + self._patience
         while True:
-            await self._js.connection.wait_up()
+            await self._connected(until)
             with trio.CancelScope() as self._attempt:
                 try:
                     return await self._make()
@@ -119,9 +126,17 @@ class Reader:
                         self._created = None
                         raise
                 except LinkError as error:
-                    if not _passes(error):
+                    if not _passes(error) or trio.current_time() >= until:
                         raise
                 await trio.sleep(next(pauses))
+
+    async def _connected(self, until: float) -> None:
+        """Wait for a connection. Raises DisconnectedError if there is none ``until`` then."""
+        connection = self._js.connection
+        with trio.move_on_at(until):
+            await connection.wait_up()
+            return
+        raise DisconnectedError(f"there is no connection to the NATS server {connection.status.server}")
 
     async def _make(self) -> int:
         self._drop()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.fleet.link.errors import DeniedError, LinkError, UnreachableError
+from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, UnreachableError
 from reactor.fleet.link.handshake import Session, explained, refused
 from reactor.fleet.link.pauses import Outage
 from reactor.fleet.link.tcp import CHUNK
@@ -60,6 +60,17 @@ class SessionTasks:
             while self._pongs:
                 self._pongs.popleft()(False)
         return self._outage or Outage(UnreachableError(f"the connection to {self.session.server} ended"))
+
+    def require_accepted(self, command: bytes) -> None:
+        """Raise TooLargeError if the server takes no message as large as that of ``command``."""
+        size = len(command) - command.index(b"\r\n") - 2 * len(b"\r\n")
+        largest = self.session.info.get("max_payload")
+        if isinstance(largest, int) and 0 < largest < size:
+            subject = command.split(b" ", 2)[1].decode(errors="replace")
+            raise TooLargeError(
+                f"a message for {subject} has {size} bytes, and the NATS server {self.session.server} takes at most {largest}",
+                "raise max_payload in the configuration of each server, whose default is 1MB",
+            )
 
     async def pinged(self) -> bool:
         """Wait for the answer to a PING; False when the connection ends before."""

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import trio
 
-from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError
+from reactor.fleet.link.connection import NO_RESPONDERS
+from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError, NoRespondersError
 from reactor.fleet.link.jetstream import JetStream, acknowledged
 from reactor.fleet.link.queues import Messages
 
@@ -18,8 +19,9 @@ _AFTERMATH = 1.0
 class Upload:
     """The upload of one object. Each chunk is sent once: a repeated one could arrive out of order."""
 
-    def __init__(self, js: JetStream, subject: str, reply: str, messages: Messages) -> None:
+    def __init__(self, js: JetStream, stream: str, subject: str, reply: str, messages: Messages) -> None:
         self._js = js
+        self._stream = stream
         self._subject = subject
         self._reply = reply
         self._messages = messages
@@ -54,21 +56,25 @@ class Upload:
         return not connection.up or connection.epoch != self._epoch
 
     async def _acknowledged(self) -> None:
-        where = self._js.connection.status.server
+        where, why = self._js.connection.status.server, self._js.connection.status.why
         self._waiting -= 1
         with trio.move_on_after(self._js.seconds):
             while (message := await self._messages.get()) is None:
                 if self._lost:
-                    raise DisconnectedError(f"the connection to the NATS server {where} was lost")
+                    words = f"the connection to the NATS server {where} was lost"
+                    raise DisconnectedError(words, why.message if why else None)
+            if message.status == NO_RESPONDERS:
+                await self._js.require_stream(self._stream)
+                raise NoRespondersError(f"nothing answers to {self._subject} at the NATS server {where}")
             acknowledged(message, self._subject)
             return
         raise NoAnswerError(f"no answer from the NATS server {where} to {self._subject}")
 
 
 @contextmanager
-def uploading(js: JetStream, subject: str) -> Iterator[Upload]:
-    """Yield an upload to ``subject``."""
+def uploading(js: JetStream, stream: str, subject: str) -> Iterator[Upload]:
+    """Yield an upload to ``subject``, which ``stream`` takes."""
     connection = js.connection
     reply = connection.inbox("p")
     with connection.messages(reply) as messages, connection.watched(lambda _: messages.wake()):
-        yield Upload(js, subject, reply, messages)
+        yield Upload(js, stream, subject, reply, messages)

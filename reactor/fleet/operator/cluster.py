@@ -22,11 +22,14 @@ ENOUGH_COPIES = 3
 class ServerState(NamedTuple):
     """``time``: seconds since 1970 on the clock of the server.
 
-    ``cluster``: the leader and the size as this server reports them, None without a cluster.
+    ``cluster``: the leader and the size as this server reports them, None without a cluster. ``stored`` and ``most``: the
+    bytes that its streams have on its disk, and may have.
     """
 
     time: float
     cluster: Mapping[str, Any] | None
+    stored: int = 0
+    most: int = 0
 
     @property
     def size(self) -> int:
@@ -44,11 +47,13 @@ async def server_state(
         found = json.loads(reply.data)
         moment = datetime.fromisoformat(found["server"]["time"]).timestamp()
         cluster = found["data"].get("meta_cluster")
+        stored = int(found["data"].get("storage", 0))
+        most = int(found["data"].get("config", {}).get("max_storage", 0))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ForeignServerError(
             "what the server says of itself can't be read", "see the log of the server"
         ) from None
-    return ServerState(moment, cluster if isinstance(cluster, dict) else None)
+    return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most)
 
 
 async def cluster_size(options: Options, seconds: float = 3.0) -> int:

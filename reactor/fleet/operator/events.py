@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Callable, Collection
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.event_batch import batch_id_of, decode_batch
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.reading import ONCE
 from reactor.fleet.link.stored import Stored
 
 _SUBJECT = "reactor.event."
@@ -49,7 +51,8 @@ async def fleet_events(
         return
     seen: dict[tuple[str, str], int] = {}
     start = "new" if since is None else "all"
-    async with js.reading(EVENTS, subjects, start=start, since=since) as reader:
+    patience = math.inf if follow else ONCE
+    async with js.reading(EVENTS, subjects, start=start, since=since, patience=patience) as reader:
         async for stored in reader:
             if stored is None:
                 if not follow:

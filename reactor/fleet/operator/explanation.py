@@ -10,6 +10,8 @@ from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.summary import ChannelReport
 
+TWIN = "two machines report under this name: expel it with --rekey, and let each join with a name of its own"
+
 
 def explained(fleet: FleetView, host: KnownHost) -> list[str]:
     """Return sentences for people, one channel after the other."""
@@ -92,6 +94,8 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
         for name, status in sorted(engine.checks.items())
         if status != "ok"
     ]
+    if summary.twin:
+        lines.append(f"    {TWIN}")
     if summary.lost:
         lines.append(f"    {summary.lost} events were lost before they were sent")
     return lines

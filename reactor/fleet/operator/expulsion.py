@@ -17,9 +17,9 @@ from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import WrongRevisionError
+from reactor.fleet.link.errors import ApiError, LinkError, NoAnswerError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.key_value import Entry, is_key
+from reactor.fleet.link.key_value import Entry, KeyValue, is_key
 from reactor.fleet.operator import accounts
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.account_update import Confirmations, update_account
@@ -53,7 +53,7 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
         if entry is None:
             raise RefusedError(f"there is no host {host}", "see reactor fleet status")
         spec = HostSpec.from_bytes(entry.value, host)
-        keys = _keys_in(await bucket.history(host), files.keys.cards.public)
+        keys = _keys_in(await _history(bucket, entry), files.keys.cards.public)
         revoked = await revoke(files, keys) if keys else None
         now = time.time()
         new = HostSpec(
@@ -66,11 +66,26 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
             new = replace(new, hold=spec.hold, hold_until=spec.hold_until, why=spec.why, pins=spec.pins)
         try:
             await bucket.update(host, new.to_bytes(), entry.revision)
+            await _delete_values(js, host)
         except WrongRevisionError:
             continue
-        await _delete_values(js, host)
+        except LinkError as error:
+            if revoked is None:
+                raise
+            words = f"the keys of {host} are revoked, and what the servers store of it stays: {error.message}"
+            raise RefusedError(
+                words, "run this again when the servers take changes: reactor fleet doctor"
+            ) from error
         return revoked
     raise RefusedError(f"others change the host {host} all the time", "try again")
+
+
+async def _history(bucket: KeyValue, newest: Entry) -> list[Entry]:
+    """What is kept of a host; only the newest while the servers have no leader, because its key must be revoked then, too."""
+    try:
+        return await bucket.history(newest.key)
+    except (NoAnswerError, ApiError):
+        return [newest]
 
 
 def _keys_in(entries: Iterable[Entry], cards: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ _SHOWS_WAVE = (Phase.ROLLING, Phase.PAUSED, Phase.HALTED)
 class Overview:
     """One channel. ``driver``: the name of its driver or None; ``gate``: the reason why the next wave waits.
 
-    ``lacks``: host -> the names of its missing secrets.
+    ``lacks``: host -> the names of its missing secrets; ``twins``: hosts as which two machines report.
     """
 
     state: ChannelState
@@ -31,6 +31,7 @@ class Overview:
     driver: str | None
     gate: tuple[Condition, ...] = field(default=())
     lacks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    twins: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """The number of hosts in each phase."""
@@ -49,6 +50,7 @@ class Overview:
             "conditions": [vars(each) for each in self.gate],
             "hosts": [vars(host) for host in self.hosts],
             "lacks": {host: list(names) for host, names in self.lacks.items()},
+            "twins": list(self.twins),
         }
 
     def headline(self) -> str:
@@ -70,10 +72,12 @@ def overviews(fleet: FleetView, where: Predicate = everything) -> list[Overview]
 def _overview(
     fleet: FleetView, state: ChannelState, where: Predicate, lacks: Mapping[str, Sequence[str]]
 ) -> Overview:
-    lines, views = [], []
+    lines, views, twins = [], [], []
     for host, line in fleet.of_channel(state.channel):
         if where(host, line):
             lines.append(line)
+            if host.summary and host.summary.twin:
+                twins.append(host.name)
         if state.phase is Phase.ROLLING and line.in_wave:
             views.append(
                 view_of(host.summary, state.channel, line.rank, host.heard)
@@ -82,4 +86,4 @@ def _overview(
             )
     gate = conditions_of(state, views, fleet.now) if state.phase is Phase.ROLLING else ()
     missing = {line.host: lacks[line.host] for line in lines if line.host in lacks}
-    return Overview(state, tuple(lines), fleet.drivers.get(state.channel), gate, missing)
+    return Overview(state, tuple(lines), fleet.drivers.get(state.channel), gate, missing, tuple(twins))

@@ -6,7 +6,7 @@ Every stream that hosts write to has ``allow_rollup_hdrs: false``: with it, one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,18 @@ from reactor.fleet.bucket_names import (
 from reactor.fleet.link.errors import ApiError, MissingError
 from reactor.fleet.link.jetstream import JetStream
 
+_Write = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
+_KEEPS_ALL = {"max_age": 0, "max_msgs": -1, "max_msg_size": -1, "no_ack": False, "sealed": False}
+"""No limits but those of a stream itself: with an age, hosts and channels would vanish without a word."""
+_SLOTS_BYTES, _SHARED_BYTES, _REGISTRY_BYTES = 16 << 20, 128 << 20, 64 << 20
+"""The sizes of the streams in which a host may have any number of subjects: else one host could fill the disk."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,17 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
             SHARED,
             1,
             from_hosts=True,
+            max_bytes=_SHARED_BYTES,
             republish=("{{wildcard(2)}}.{{wildcard(1)}}", "reactor.changed.shared."),
         ),
-        **_bucket(SLOTS, 1, from_hosts=True, allow_msg_ttl=True, republish=("", "reactor.changed.slot.")),
+        **_bucket(
+            SLOTS,
+            1,
+            from_hosts=True,
+            allow_msg_ttl=True,
+            max_bytes=_SLOTS_BYTES,
+            republish=("", "reactor.changed.slot."),
+        ),
         **_bucket(SECRETS, 4),
         **_bucket(COUNTS, 1),
         **_bucket(DRIVE, 1, allow_msg_ttl=True),
@@ -80,7 +94,7 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         },
         REGISTRATIONS: _registrations(ccm_publishers),
     }
-    common = {"retention": "limits", "storage": "file", "num_replicas": replicas}
+    common = {"retention": "limits", "storage": "file", "num_replicas": replicas, **_KEEPS_ALL}
     return {name: {**common, **fields} for name, fields in found.items()}
 
 
@@ -113,6 +127,7 @@ def _registrations(ccm_publishers: bool) -> dict[str, Any]:
     common: dict[str, Any] = {
         "subjects": ["choria.ccm.registration.v1.>"],
         "max_msgs_per_subject": 1,
+        "max_bytes": _REGISTRY_BYTES,
         "allow_msg_ttl": True,
         "allow_direct": True,
         "deny_delete": True,
@@ -152,17 +167,21 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
             await _made(js, name, fields)
             changes.append(Change(name, made=True))
         elif differing:
-            _require_taken(name, await js.update_stream(name, {**there, **fields}), fields)
+            size = there["max_bytes"] if there.get("max_bytes", 0) > 0 else fields.get("max_bytes", 0)
+            await _sized(js.update_stream, name, {**there, **fields}, size)
             changes.append(Change(name, made=False, fields=differing))
     return changes
 
 
 async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
-    """Make a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly."""
-    size = fields.get("max_bytes", 0)
+    await _sized(js.create_stream, name, fields, fields.get("max_bytes", 0))
+
+
+async def _sized(write: _Write, name: str, fields: Mapping[str, Any], size: int) -> None:
+    """Write a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly."""
     while True:
         try:
-            info = await js.create_stream(name, {**fields, "max_bytes": size} if size else fields)
+            info = await write(name, {**fields, "max_bytes": size} if size else fields)
         except ApiError as error:
             if error.number != _NO_ROOM or size < 2 * _LEAST_BYTES:
                 raise
@@ -184,9 +203,7 @@ def _require_taken(name: str, info: Mapping[str, Any], fields: Mapping[str, Any]
 def differing_fields(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the fields of a stream that are not as wanted. A field that a server leaves out is false, 0 or empty.
 
-    A smaller ``max_bytes`` than wanted stays: the disk had no more room, or people chose it.
+    A ``max_bytes`` that is there stays: the disk had no more room, or people chose it.
     """
     differing = (name for name, value in wanted.items() if there.get(name, type(value)()) != value)
-    return tuple(
-        name for name in differing if name != "max_bytes" or not 0 < there.get(name, 0) < wanted[name]
-    )
+    return tuple(name for name in differing if name != "max_bytes" or there.get(name, 0) <= 0)

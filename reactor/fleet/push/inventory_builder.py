@@ -50,6 +50,10 @@ class InventoryBuilder:
         except ValueError as error:
             raise InventoryError(str(error), place=place) from error
         for name in names:
+            known = self._hosts.get(name, {}).get("ansible_port")
+            if port is not None and known is not None and str(known) != port:
+                hint = "give each a name in an inventory: NAME ansible_host=ADDRESS ansible_port=PORT"
+                raise InventoryError(f"{name} is here with the ports {known} and {port}", hint, place=place)
             self._hosts.setdefault(name, {}).update(variables)
             self._places.setdefault(name, place)
             self._groups[group].hosts[name] = None

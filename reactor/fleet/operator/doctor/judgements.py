@@ -17,6 +17,9 @@ OLDEST = (2, 11)
 CLOCK_LIMIT = 5.0
 """Seconds. A summary that is ahead of the server by less does no harm."""
 EXPIRES_SOON = 14 * 86_400
+NEARLY_FULL = 0.9
+LEAST_PAYLOAD = 512 << 10
+"""Bytes: a secret of 256 KiB, encrypted and in base64, and its headers."""
 _START = "start the servers that are away"
 
 
@@ -32,6 +35,16 @@ def version_check(name: str, version: str) -> Check:
         hint = f"install {least} or later from https://github.com/nats-io/nats-server/releases"
         return wrong(name, f"nats-server {version} is too old: leases need {least} or later", hint)
     return Check(name, f"nats-server {version}")
+
+
+def payload_check(name: str, largest: object) -> Check | None:
+    """Check that a server takes messages that are large enough; None if it does. ``largest``: bytes, from its INFO."""
+    if not isinstance(largest, int) or largest >= LEAST_PAYLOAD:
+        return None
+    words = f"it takes messages of at most {largest} bytes; bundles and secrets have up to {LEAST_PAYLOAD}"
+    return wrong(
+        name, words, "raise max_payload in the configuration of the server, or remove it: the default is 1MB"
+    )
 
 
 def clock_check(name: str, ahead: float) -> Check:
@@ -81,6 +94,28 @@ def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
         return Check(name, "made with --ccm-publishers: any host that registers can wipe the registry")
     words = ", ".join(f"{each} is {config.get(each)!r} and not {wanted[each]!r}" for each in differing)
     return wrong(name, words, init)
+
+
+def disk_check(name: str, stored: int, most: int) -> Check | None:
+    """Check that a server has room for more messages; None if it has. Bytes; 0 where it does not say."""
+    if not 0 < most <= stored / NEARLY_FULL:
+        return None
+    words = f"its streams have {stored} of at most {most} bytes: a full server takes nothing new"
+    return wrong(name, words, "raise max_file_store of the server, or remove old bundles: reactor fleet gc")
+
+
+def room_check(infos: Mapping[str, Mapping[str, Any]]) -> Check | None:
+    """Check that the streams that refuse messages when they are full have room; None if they have."""
+    full = []
+    for stream, info in infos.items():
+        config, most = info["config"], info["config"].get("max_bytes", -1)
+        held = info.get("state", {}).get("bytes", 0)
+        if config.get("discard") == "new" and 0 < most <= held / NEARLY_FULL:
+            full.append(f"{stream} has {held} of at most {most} bytes")
+    if not full:
+        return None
+    hint = "expel the host that fills it, if there is one; else give it more room: nats stream edit STREAM --max-bytes=SIZE"
+    return wrong("room", f"{', '.join(full)}: a full stream takes nothing new", hint)
 
 
 def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str) -> Check:

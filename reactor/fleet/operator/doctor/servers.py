@@ -19,6 +19,8 @@ from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
     clock_check,
+    disk_check,
+    payload_check,
     quorum_check,
     version_check,
 )
@@ -58,6 +60,8 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
 
 def _session_checks(session: Session, name: str) -> tuple[Check, ...]:
     checks = [version_check(name, str(session.info.get("version", "")))]
+    if small := payload_check(f"messages of {session.server}", session.info.get("max_payload")):
+        checks.append(small)
     if session.info.get("jetstream") is not True:
         hint = "turn it on with `jetstream {}` in the configuration of this server"
         checks.append(wrong(f"JetStream of {session.server}", "it is off", hint))
@@ -78,8 +82,10 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
             ahead = state.time - (began + time.time()) / 2
     except ReactorError as error:
         return [wrong(name, f"it can't be read: {error.message}", error.hint)]
-    quorum = f"quorum at {parse_server(answer.url)}"
-    return [clock_check(name, ahead), quorum_check(quorum, state.cluster)]
+    where = parse_server(answer.url)
+    full = disk_check(f"room of {where}", state.stored, state.most)
+    checks = [clock_check(name, ahead), quorum_check(f"quorum at {where}", state.cluster)]
+    return [*checks, full] if full else checks
 
 
 async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:

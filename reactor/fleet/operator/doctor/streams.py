@@ -19,7 +19,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.doctor.check import Check, wrong
-from reactor.fleet.operator.doctor.judgements import copies_check, stream_check
+from reactor.fleet.operator.doctor.judgements import copies_check, room_check, stream_check
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.streams import wanted_streams
 
@@ -59,6 +59,8 @@ async def streams_checks(js: JetStream, servers: int, init: str) -> list[Check]:
         stream_check(name, infos[name], init) if name in infos else _missing(name, failed[name], init)
         for name in wanted
     ]
+    if full := room_check(infos):
+        checks.append(full)
     return [*checks, copies_check(infos, servers, init)] if infos else checks
 
 
