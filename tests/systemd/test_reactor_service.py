@@ -192,6 +192,28 @@ async def test_without_start_it_waits_for_the_next_boot():
         assert not service.target.exists()
 
 
+async def test_what_hinders_the_unit_is_told_with_what_to_do():
+    service = Installation()
+    service.describe()
+    service.unit.symlink_to("/dev/null")
+    for done in (service.install(), service.uninstall()):
+        assert (done.exit_code, f"systemctl unmask {service.unit.name}" in done.stderr) == (2, True), (
+            done.stderr
+        )
+    service.unit.unlink()
+    service.unit.mkdir()
+    for done in (service.install(), service.uninstall()):
+        assert (done.exit_code, "not written by reactor" in done.stderr) == (2, True), done.stderr
+    service.unit.rmdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", ETC], check=True)
+    try:
+        done = service.install()
+    finally:
+        subprocess.run(["umount", ETC], check=True)
+    assert done.exit_code == 2
+    assert f"cannot write {service.unit}: Read-only file system" in done.stderr
+
+
 async def test_a_unit_of_another_user_is_left_alone():
     service = Installation()
     service.describe()
