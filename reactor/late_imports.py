@@ -22,6 +22,7 @@ Each is imported when one of its names is first used. Some modules make at their
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import os
 import re
@@ -245,6 +246,9 @@ def _changed(name: str, names: Mapping[str, Any]) -> ModuleType:
 def _places(late: ModuleType, user: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:
     """Where an import looks for the module: the table of modules, and the package that it belongs to."""
     if late.__name__ == "builtins":  # not imported: every module names its own
+        vars(user)["__builtins__"] = vars(
+            builtins
+        )  # as Python does; from 3.12, its imports in C fail without it
         yield vars(user), "__builtins__"
         return
     yield sys.modules, late.__name__

@@ -345,3 +345,9 @@ print(json.dumps([repr(each) for each in yaml.load(text, yaml.SafeLoader)]))
         "'1'",
         "datetime.date(2002, 12, 14)",
     ]
+
+
+def test_a_module_that_was_executed_with_other_builtins_has_the_real_ones_afterwards():
+    """From Python 3.12, a generic class can't be made by code of a module that has none: KeyError."""
+    code = "import builtins, json, reactor, attr._make; print(json.dumps(attr._make.__builtins__ is vars(builtins)))"
+    assert printed(code) is True

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from types import TracebackType
 
 from reactor.resource.plan import ResourceError
 
-READ_ONLY_HINT = (
-    "mount the file system writable; if reactor is a service, its sandbox may be too tight for the manifest of now:"
+_TOO_TIGHT = (
+    "if reactor is a service, its sandbox may be too tight for the manifest of now:"
     " run 'reactor service install' with it again"
 )
+READ_ONLY_HINT = f"mount the file system writable; {_TOO_TIGHT}"
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
     errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
@@ -44,7 +46,18 @@ def resource_error(error: OSError, doing: str, hint: str | None = None) -> Resou
     reason = error.strerror or str(error)
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None
-    return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0), missing=missing)
+    hint = hint or _HINTS.get(error.errno or 0)
+    if hint is not None and error.errno == errno.EPERM:
+        hint = permission_hint(hint)
+    return ResourceError(f"cannot {doing}: {reason}", hint, missing=missing)
+
+
+def permission_hint(usual: str) -> str:
+    """The hint for what the kernel does not permit: in the sandbox of the service, that may be the cause."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        if "NoNewPrivs:\t1\n" in status.read():  # as in each sandbox that the service has
+            return f"{usual}; {_TOO_TIGHT}"
+    return usual
 
 
 def read_only_hint(path: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
@@ -46,7 +46,7 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
     unit = f"{name}.service"
     path, unfinished = os.path.join(UNITS, unit), os.path.join(_UNTIL_BOOT, f"{unit}.unfinished")
     if changed := _current(unit, path) != text or os.path.lexists(unfinished):
-        with open(unfinished, "wb"):
+        with _saying(f"write {path}"), open(unfinished, "wb"):
             replace_file(path, text.encode(), 0o644)
         _systemctl("daemon-reload")
         yield f"wrote {path}"
@@ -72,7 +72,8 @@ def uninstall(name: str) -> Iterator[str]:
         yield from _switch_off(name, unit) if _is_packaged(_file_of(unit)) else _clear_away(name, unit)
         return
     _systemctl("disable", "--now", "--quiet", unit)
-    os.unlink(path)
+    with _saying(f"remove {path}"):
+        os.unlink(path)
     _systemctl("daemon-reload")
     _asked("reset-failed", unit)
     yield f"stopped {name} and removed {path}"
@@ -98,7 +99,8 @@ def _clear_away(name: str, unit: str) -> Iterator[str]:
         _systemctl("stop", unit)
         yield f"stopped {name}, whose unit was removed"
     if is_enabled := os.path.islink(link):
-        os.unlink(link)
+        with _saying(f"remove {link}"):
+            os.unlink(link)
         yield f"removed {link}, a broken link"
     if runs or is_enabled:
         _systemctl("daemon-reload")
@@ -120,8 +122,11 @@ def _runs_us(pid: str) -> bool:
 def _current(unit: str, path: str) -> str | None:
     """The text of the unit at ``path``; None if there is none.
 
-    Raises InstallationError if another program has written a unit of this name, at ``path`` or elsewhere.
+    Raises InstallationError if another program has written a unit of this name, at ``path`` or elsewhere, or if the unit
+    is masked.
     """
+    if os.path.realpath(path) == os.devnull:
+        raise InstallationError(f"{unit} is masked", f"let it be started again: systemctl unmask {unit}")
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -131,6 +136,8 @@ def _current(unit: str, path: str) -> str | None:
         if where not in ("", path) and not _is_packaged(where):
             raise _not_ours(where) from None
         return None
+    except OSError:  # such as a directory
+        raise _not_ours(path) from None
     if not text.startswith(MARK):
         raise _not_ours(path)
     return text
@@ -153,6 +160,17 @@ def _is_packaged(path: str) -> bool:
 def _not_ours(path: str) -> InstallationError:
     hint = "choose another name with --name, or remove that unit"
     return InstallationError(f"{path} exists, and was not written by reactor", hint)
+
+
+@contextmanager
+def _saying(doing: str) -> Iterator[None]:
+    """Turn an OSError in the block into an InstallationError."""
+    try:
+        yield
+    except OSError as error:
+        raise InstallationError(
+            f"cannot {doing}: {error.strerror}", f"see why: ls -ld {UNITS}; df {UNITS}"
+        ) from error
 
 
 def _asked(*arguments: str) -> str:

@@ -23,13 +23,14 @@ class Area(Enum):
     ETC = "is about something below /etc"
     HOME = "is about something below /home or /root"
     TEMPORARY = "is about something below /tmp or /var/tmp"
+    CGROUPS = "is about something below /sys/fs/cgroup"
     FILES = "changes files in other places"
 
 
 _BELOW: Mapping[str, SandboxAccess | Area] = {
     "/usr": Area.USR, "/boot": Area.USR, "/efi": Area.USR, "/bin": Area.USR, "/sbin": Area.USR, "/lib": Area.USR,
     "/lib64": Area.USR, "/etc": Area.ETC, "/home": Area.HOME, "/root": Area.HOME, "/run/user": Area.HOME,
-    "/sys": SandboxAccess.TUNABLE, "/proc": SandboxAccess.TUNABLE,
+    "/sys/fs/cgroup": Area.CGROUPS, "/sys": SandboxAccess.TUNABLE, "/proc": SandboxAccess.TUNABLE,
     "/tmp": Area.TEMPORARY, "/var/tmp": Area.TEMPORARY,  # noqa: S108 - to know what is there, not to write there
 }  # fmt: skip
 
@@ -65,7 +66,7 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (Protection("ProtectKernelTunables=yes", (SandboxAccess.MOUNT, SandboxAccess.TUNABLE)),),
     (Protection("ProtectKernelModules=yes", (SandboxAccess.MOUNT,)),),
     (Protection("ProtectKernelLogs=yes", (SandboxAccess.MOUNT,)),),
-    (Protection("ProtectControlGroups=yes", (SandboxAccess.MOUNT,)),),
+    (Protection("ProtectControlGroups=yes", (SandboxAccess.MOUNT, Area.CGROUPS)),),
     (Protection("RestrictNamespaces=yes", (SandboxAccess.MOUNT, SandboxAccess.NAMESPACE)),),
     (Protection("CapabilityBoundingSet=~CAP_SYS_ADMIN", _ADMINISTRATION),),
     (Protection("CapabilityBoundingSet=~CAP_NET_ADMIN", (SandboxAccess.NETWORK,)),),

@@ -93,10 +93,14 @@ class Service:
             shown=" ".join(self.manifests or ("its fleet",)).replace("%", "%%"),
             order=_AFTER_NETWORK if self.is_elsewhere else _AFTER_FILES,
             command=" ".join(quoted(word.replace("$", "$$")) for word in program),
-            directory=self.directory.replace("%", "%%"),
+            directory=self._working_directory(),
             state=self._state(),
             sandbox="\n".join(closed),
         )
+
+    def _working_directory(self) -> str:
+        """Its name for systemd, which takes spaces at the end of a setting away."""
+        return self.directory.replace("%", "%%") + ("/" if self.directory.endswith(" ") else "")
 
     def _state(self) -> str:
         if self.state_directory is None:

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, Self, TypeVar
 
 from reactor import ResourceError
+from reactor.hostfs import permission_hint
 from reactor.watchers.netlink_socket import (
     NLM_F_DUMP,
     NLM_F_DUMP_INTR,
@@ -77,7 +78,8 @@ def read_table(name: str) -> Table:
                 if reader.generation() == before:
                     return Table(form, before)
     except PermissionError as error:
-        raise ResourceError("only root may read the firewall", "run as root") from error
+        hint = permission_hint("run as root, or with CAP_NET_ADMIN")
+        raise ResourceError("the kernel does not let this process read the firewall", hint) from error
     except OSError as error:
         if error.errno not in (errno.EPROTONOSUPPORT, errno.EOPNOTSUPP, errno.EINVAL):
             raise

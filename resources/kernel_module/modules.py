@@ -9,6 +9,7 @@ from reactor.hostfs import ErrorContext
 
 LOADED = "/proc/modules"
 _RELEASES = ("/lib/modules", "/usr/lib/modules")
+_KNOWN = "/sys/module"
 _DISABLED = "/proc/sys/kernel/modules_disabled"
 _CAP_SYS_MODULE = 16
 
@@ -35,7 +36,13 @@ def loaded(name: str) -> Loaded | None:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether the module is a part of the running kernel. Raises ResourceError."""
+    """Whether the module is a part of the running kernel. Raises ResourceError.
+
+    A kernel without loadable modules has no list of those that are built in, but shows the ones with parameters.
+    """
+    shown = f"{_KNOWN}/{name}"
+    if os.path.isdir(shown) and not os.path.exists(f"{shown}/initstate"):  # which only a loadable one has
+        return True
     release = os.uname().release
     for above in _RELEASES:
         path = f"{above}/{release}/modules.builtin"

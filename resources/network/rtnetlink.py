@@ -15,6 +15,7 @@ from typing import Any, Generic, Self, TypeVar
 import trio
 
 from reactor import ResourceError, in_thread
+from reactor.hostfs import permission_hint
 from reactor.watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
@@ -242,7 +243,8 @@ def _no_socket(netns: str | None, error: OSError) -> ResourceError:
             f"there is no network namespace {netns}", f"create it first: ip netns add {netns}"
         )
     what = "kernel can't be asked" if netns is None else f"network namespace {netns} can't be entered"
-    hint = "run as root, or with CAP_SYS_ADMIN" if isinstance(error, PermissionError) else None
+    is_forbidden = isinstance(error, PermissionError)
+    hint = permission_hint("run as root, or with CAP_SYS_ADMIN") if is_forbidden else None
     return ResourceError(f"the {what}: {error.strerror}", hint)
 
 
@@ -274,4 +276,6 @@ def explained(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         hint = _HINTS.get(error.errno or 0)
+        if hint is not None and isinstance(error, PermissionError):
+            hint = permission_hint(hint)
         raise ResourceError(f"could not {what}: {error.strerror}", hint) from error

@@ -25,6 +25,7 @@ _MANAGERS = ("apt", "dpkg")
 _UNITS_BELOW = UNITS_BELOW.encode()
 
 _ABSENT = {"not-installed", "config-files"}
+_UNPACKED = {"unpacked", "half-configured", "triggers-awaited", "triggers-pending"}
 
 
 class DpkgDatabase(Database):
@@ -162,7 +163,7 @@ def _parse(text: str) -> Iterator[tuple[str, str, PackageState, list[str]]]:
 def _state(fields: dict[str, str]) -> PackageState:
     words = fields.get("Status", "unknown ok not-installed")
     try:
-        selection, _, status = words.split()
+        selection, flag, status = words.split()
     except ValueError:
         raise ResourceError(
             f"the database of dpkg is damaged: {fields['Package']} has the status {words!r}",
@@ -171,6 +172,7 @@ def _state(fields: dict[str, str]) -> PackageState:
     return PackageState(
         version=None if status in _ABSENT else fields.get("Version", ""),
         is_whole=status == "installed",
+        is_unpacked=flag == "ok" and status in _UNPACKED,
         is_essential=fields["Package"] in _MANAGERS or any(fields.get(field) == "yes" for field in _VITAL),
         is_held=selection == "hold",
         has_configuration=status == "config-files",

@@ -22,6 +22,8 @@ class PackageState:
     version: str | None = None
     is_whole: bool = True
     """Whether the package is completely unpacked and configured."""
+    is_unpacked: bool = False
+    """Whether a package that is not whole only lacks its configuration (dpkg)."""
     is_essential: bool = False
     """Whether the host or the package manager needs it."""
     is_held: bool = False
@@ -167,7 +169,9 @@ def _change(desired: Desired, state: PackageState, compare: Compare) -> Change |
     if desired.is_removal:
         return _removal(desired, state)
     if state.version is None or not state.is_whole:
-        return _install(desired, Step.INSTALL if state.version is None else Step.REINSTALL)
+        # apt configures what is unpacked. Told to install it again, it may fail with an internal error, which hides why.
+        is_partial = state.version is not None and not state.is_unpacked
+        return _install(desired, Step.REINSTALL if is_partial else Step.INSTALL)
     wanted = state.newest if desired.ensure in ("latest", "present") else desired.ensure
     if wanted is None or any(compare(version, wanted) == 0 for version in _others_there(desired, state)):
         return None

@@ -51,7 +51,7 @@ from reactor.resources.quadlet import generator
 from reactor.resources.quadlet.container_text import Wanted, container_text
 from reactor.resources.service import Service, own_unit_files
 from reactor.resources.service.kind import ALLOWED, name_problem
-from reactor.resources.service.state import UnitState
+from reactor.resources.service.state import NOT_FOUND, UnitState
 from reactor.resources.service.systemd import Job
 from reactor.resources.shared_lines import Found
 from reactor.resources.trusted_sources import refuse_foreign_file
@@ -198,7 +198,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             return (*stop, *remove)
         files = tuple(own_unit_files.steps_of(self._path, self._text, state.file, self._store))
         is_written = state.file is not None and state.file.data == self._text.encode()
-        if is_written and state.is_current and state.unit.is_there:
+        if is_written and state.is_current and _is_made(state.unit):
             return (*files, *self._unit.plan(state.unit, refresh=refresh))
         if self.ensure == "stopped":
             words = "stopped the container" if state.unit.is_up else "had systemd read it"
@@ -262,7 +262,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
         """Let podman make the unit again, and start it with that, or stop it."""
         await own_unit_files.let_systemd_read(self._unit, [self._unit.unit], must_load=True)
         found = await self._unit.observe()
-        if not found.is_there:
+        if not _is_made(found):
             hint = f"see why: {generator.find()} --dryrun, and journalctl -b -t quadlet-generator"
             raise ResourceError(f"podman made no unit of {self._path}", hint)
         if self.ensure == "running":
@@ -309,3 +309,8 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
                 self.hostname, self.user, self.working_directory, self.restart, self.start_timeout, self.enable,
             )
         )  # fmt: skip
+
+
+def _is_made(unit: UnitState) -> bool:
+    """Whether podman has made the unit. A container that runs without one does not start again."""
+    return unit.is_there and unit.load != NOT_FOUND

@@ -10,13 +10,22 @@ from reactor.resources.process import ENVIRONMENT, Command, run
 from reactor.resources.service.state import listed
 from reactor.watchers.dbus import CallError, Scope
 
-FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStatus", "Type")
+FACTS: Final = (
+    "ConditionResult",
+    "ConditionTimestamp",
+    "Result",
+    "ExecMainCode",
+    "ExecMainStatus",
+    "Type",
+)
 """The properties of a unit that describe its last run."""
 
 _JOURNAL_LINES = 5
 _JOURNAL_WIDTH = 200
 _JOURNAL_TIMEOUT = 3.0
 
+_EXITED: Final = "1"
+"""CLD_EXITED: the main process ended by itself, not by a signal."""
 _NO: Final = {"no", "false"}
 _NEVER: Final = {"", "0", "n/a"}
 
@@ -96,7 +105,10 @@ def _reason(words: Mapping[str, str]) -> str:
     if words.get("ConditionTimestamp", "0") not in _NEVER and words.get("ConditionResult") in _NO:
         return ": a condition in its unit file is not met"
     if result == "exit-code":
-        return f": its process ended with status {words.get('ExecMainStatus')}"
+        status = words.get("ExecMainStatus", "0")
+        if words.get("ExecMainCode") != _EXITED or status == "0":
+            return ": a command beside its main process failed, such as ExecStartPre="
+        return f": its process ended with status {status}"
     return f": {result}" if result not in {"", "success"} else ""
 
 

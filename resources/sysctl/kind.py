@@ -25,7 +25,7 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path
+from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path, resource_error
 from reactor.resources import textfile
 
 _SEPARATOR = re.compile(r"[./]")
@@ -35,6 +35,7 @@ _SWITCHES = {"true": "1", "false": "0"}
 """The values of the kernel for the booleans of YAML."""
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _VALUE = "value"
+_NUMBER = re.compile(r"-?[0-9]+")
 
 
 class Key(NamedTuple):
@@ -197,9 +198,11 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         if self._text is not None:
             with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
-        if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
+        if self.value is None or state.running == self.value:
             return
-        raise _read_only(self._key)
+        if not os.access(self._key.path, os.W_OK):
+            raise _read_only(self._key)
+        _refuse_too_few(self._key, self.value, state.running or "")
 
     async def reversal(self, state: SysctlState) -> Self:
         """The value as it was, persisted if our file existed."""
@@ -236,6 +239,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
 
         Returns whether the kernel has the value: it may accept a write and keep another value.
         """
+        _refuse_too_few(self._key, value, before)
         await in_thread(_write, self._key, value)
         found = _read(self._key)
         if found is not None and not self._forms.agrees(_VALUE, value, found):
@@ -261,6 +265,21 @@ def _read(key: Key) -> str | None:
                 return " ".join(file.read().split())
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
+        except PermissionError as error:
+            hint = (
+                "run as root"
+                if os.geteuid()
+                else "nobody can: it has no value to keep, so let an exec write it"
+            )
+            raise resource_error(error, f"read {key.path}", hint) from error
+
+
+def _refuse_too_few(key: Key, value: str, running: str) -> None:
+    """Raise ResourceError for fewer numbers than the kernel has: it keeps its own in the place of the others."""
+    given, there = value.split(), running.split()
+    if len(given) < len(there) and all(map(_NUMBER.fullmatch, (*given, *there))):
+        words = f"{key.dotted} has {len(there)} numbers, and the value has {len(given)}"
+        raise ResourceError(words, f"write all of them; now they are: {running}")
 
 
 def _read_only(key: Key) -> ResourceError:

@@ -57,6 +57,7 @@ def kernel(tmp_path, monkeypatch):
     release.mkdir(parents=True)
     (release / "modules.builtin").write_text("kernel/fs/ext4/ext4.ko\nkernel/net/tun-x.ko.xz\n")
     monkeypatch.setattr(modules, "_RELEASES", (str(tmp_path / "none"), str(tmp_path / "lib")))
+    monkeypatch.setattr(modules, "_KNOWN", str(tmp_path / "known"))
     monkeypatch.setattr(modules, "_capabilities", lambda: 1 << modules._CAP_SYS_MODULE)
     return listed
 
@@ -121,6 +122,15 @@ async def test_what_is_built_in_counts_as_loaded(kernel):
     assert await converge("tun-x", persist=False) == (Result.OK, "")
     assert "is built into the kernel" in await must_fail("ext4", ensure="absent")
     assert kernel.read_text() == before
+
+
+async def test_what_is_built_in_is_found_without_a_list_of_it(tmp_path):
+    """A kernel without loadable modules has none; absent was ok there."""
+    (tmp_path / "known/loop/parameters").mkdir(parents=True)
+    assert await converge("loop", persist=False) == (Result.OK, "")
+    assert "is built into the kernel" in await must_fail("loop", ensure="absent")
+    (tmp_path / "known/loop/initstate").write_text("live\n")
+    assert await converge("loop", ensure="absent") == (Result.OK, "")
 
 
 async def test_a_module_that_does_not_exist_is_not_loaded_at_boot(kernel):

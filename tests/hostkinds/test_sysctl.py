@@ -177,6 +177,24 @@ async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
     assert world() == before
 
 
+async def test_fewer_numbers_than_the_kernel_has_are_refused_before_anything_is_written():
+    """The kernel takes them, and keeps its own in the place of the others."""
+    resource = Sysctl(name="net.ipv4.ip_local_port_range", value="20000")
+    before = world()
+    for noop in (True, False):
+        _, story = await converge_once(resource, options=RunOptions(noop=noop))
+        error = story.checks(resource.ref)[-1].error
+        assert error == "net.ipv4.ip_local_port_range has 2 numbers, and the value has 1"
+    assert world() == before
+
+
+async def test_a_parameter_that_nobody_can_read_is_told_to_be_one_to_write():
+    resource = Sysctl(name="net.ipv4.route.flush", value="1")
+    with pytest.raises(ResourceError, match="Permission denied") as raised:
+        await resource.observe()
+    assert "exec" in raised.value.hint
+
+
 async def test_a_parameter_that_can_not_be_written_is_told_alike_before_and_by_a_run():
     resource = Sysctl(name="kernel.ostype", value="Unix")
     with pytest.raises(ResourceError) as before:

@@ -352,6 +352,14 @@ async def test_what_was_left_half_configured_is_repaired(apt):
     assert apt.packages == {"tender": "1.0"}
 
 
+async def test_a_package_that_can_not_be_configured_says_why_each_time(apt):
+    apt.offer(Deb("tender", scripts={"postinst": "echo 'no licence was found'; exit 1"}))
+    apt.update()
+    for _ in range(2):
+        _, story = await converge_once(package("tender"))
+        assert "no licence was found" in story.checks("package#tender")[0].error
+
+
 async def test_a_damaged_database_is_an_error_that_says_so(apt):
     (apt.root / "var/lib/dpkg/status").write_text("Package: tiny0\nStatus: insta\n\n")
     _, story = await converge_once(package("tiny0"))

@@ -71,6 +71,7 @@ def test_the_file_system_is_closed_as_far_as_the_kind_lets_it(resource, system):
         (a_file("/root/x"), "ProtectHome=read-only"),
         (User(name="ada"), "ProtectHome=read-only"),
         (a_file("/tmp/x"), TMP),
+        (a_file("/sys/fs/cgroup/own/memory.max"), "ProtectControlGroups=yes"),
         (Sysctl(name="vm.swappiness", value="1"), "ProtectKernelTunables=yes"),
         (Hostname(name="web1"), "CapabilityBoundingSet=~CAP_SYS_ADMIN"),
         (Link(name="br0", type="bridge"), "CapabilityBoundingSet=~CAP_NET_ADMIN"),
@@ -180,6 +181,12 @@ def test_the_unit_runs_this_program_on_this_manifest():
     assert setting(text, "WorkingDirectory") == ["/etc/web"]
     assert setting(text, "StateDirectory") == ["web"]
     assert setting(text, "Environment") == ["REACTOR_STATE_DIR=/var/lib/web"]
+
+
+def test_a_directory_whose_name_ends_with_a_space_is_named_whole():
+    """systemd takes the space away otherwise, and does not find the directory."""
+    text = Service("web", ("/etc/web /site.yaml",)).unit([])
+    assert "WorkingDirectory=/etc/web /" in text.splitlines()
 
 
 def settings_of(text):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from quadlet_worlds import FILE, IMAGE, UNIT, answer, made, no_file_stays
@@ -125,6 +126,31 @@ async def test_podman_itself_checks_the_file_before_it_is_written(monkeypatch):
         assert result is Result.FAILED
         assert "podman refuses the container: unsupported key 'Bogus' in group 'Container'" in said
     assert not FILE.exists()
+
+
+async def test_a_container_that_runs_without_a_unit_is_not_as_desired(tmp_path):
+    """A drop-in that podman refuses takes the unit away, and leaves the container running."""
+    lasting = Path(f"/run/systemd/system/{UNIT}.d/lasting.conf")
+    broken = Path(f"{FILE}.d/broken.conf")
+    with state_directory_for(str(tmp_path / "state")):
+        await answer(made())
+        for path, text in (
+            (lasting, "[Service]\nType=simple\nExecStart=\nExecStart=sleep 1000\n"),
+            (broken, "[Container]\nBogus=1\n"),
+        ):
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            systemctl("daemon-reload")
+            systemctl("start", UNIT)
+        try:
+            assert systemctl("is-active", UNIT) == "active"
+            result, _ = await answer(made(ensure="running"))
+            assert result is Result.FAILED
+            assert systemctl("is-active", UNIT) == "active"
+        finally:
+            for path in (lasting, broken):
+                shutil.rmtree(path.parent)
+            systemctl("stop", UNIT)
 
 
 async def test_a_changed_file_is_changed_back():

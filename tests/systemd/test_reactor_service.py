@@ -192,6 +192,51 @@ async def test_without_start_it_waits_for_the_next_boot():
         assert not service.target.exists()
 
 
+LATER = """\
+  - link:
+      - later0: { ensure: present, type: bridge }
+  - firewall:
+      - later: { rules: [{ accept: tcp/22 }] }
+  - file:
+      - /srv/later: { ensure: directory, owner: root, group: root, mode: "0755", setgid: true }
+"""
+
+
+async def test_what_the_sandbox_forbids_later_is_told_with_the_way_out():
+    with installed() as service:
+        await eventually(service.converged)
+        service.describe(more=LATER)
+        await eventually(lambda: "3 failed" in service.show("StatusText"))
+        hint = "run 'reactor service install' with it again"
+        helped = {entry.get("REACTOR_REF") for entry in service.entries() if hint in entry["MESSAGE"]}
+        assert helped == {"link#later0", "firewall#later", "file#/srv/later"}
+        assert service.install().exit_code == 0
+        await eventually(service.converged)
+    subprocess.run(["ip", "link", "delete", "later0"], check=True)
+
+
+async def test_what_hinders_the_unit_is_told_with_what_to_do():
+    service = Installation()
+    service.describe()
+    service.unit.symlink_to("/dev/null")
+    for done in (service.install(), service.uninstall()):
+        assert (done.exit_code, f"systemctl unmask {service.unit.name}" in done.stderr) == (2, True), (
+            done.stderr
+        )
+    service.unit.unlink()
+    service.unit.mkdir()
+    for done in (service.install(), service.uninstall()):
+        assert (done.exit_code, "not written by reactor" in done.stderr) == (2, True), done.stderr
+    service.unit.rmdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", ETC], check=True)
+    try:
+        done = service.install()
+    finally:
+        subprocess.run(["umount", ETC], check=True)
+    assert done.exit_code == 2
+    assert f"cannot write {service.unit}: Read-only file system" in done.stderr
+
+
 async def test_a_unit_of_another_user_is_left_alone():
     service = Installation()
     service.describe()

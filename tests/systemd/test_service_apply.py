@@ -171,6 +171,8 @@ TYPE_EXEC = f"Type=exec\n{NO_PROGRAM}\nExecStopPost=/bin/sh -c '{until_journal_h
         ),
         (NO_PROGRAM, {}, ["does not run after its start", "ended with status 203"], None),
         (TYPE_EXEC, {}, ["did not start", "203/EXEC"], None),
+        ("ExecStartPre=/bin/false", {}, ["did not start: a command beside its main process failed"], None),
+        ("ExecStartPost=/bin/false", {}, ["did not start: a command beside its main process failed"], None),
         ("", {"unit": "ConditionPathExists=/nowhere"}, ["ConditionPathExists=/nowhere"], None),
         ("", {"unit": "Requires=nowhere.service"}, ["nowhere.service not found"], "require"),
         ("Type=oneshot", {"command": "true"}, ["does not run after its start"], "RemainAfterExit=yes"),
