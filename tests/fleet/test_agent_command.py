@@ -68,3 +68,12 @@ def test_a_wrong_configuration_is_named(text, message, tmp_path, reactor):
     done = reactor("agent", "--config", config)
     assert done.code == 2
     assert message in done.err
+
+
+def test_the_exit_code_is_that_of_the_run(tmp_path, reactor):
+    (tmp_path / "invalid.yaml").write_text("ccm: {resources: [{nosuch: []}]}")
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"manifests: [{tmp_path}/invalid.yaml]")
+    done = reactor("agent", "--config", config, "--state-dir", tmp_path / "state")
+    assert "unknown kind 'nosuch'" in done.err
+    assert done.code == 2
