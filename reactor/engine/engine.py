@@ -90,9 +90,9 @@ class Engine:
         self.manifest_follower = self._vertex_checks.manifest_follower
         self.follow_up_checks = self._vertex_checks.follow_up_checks
         self._completion = self._vertex_checks.completion
-        self.watch_manager = WatchManager(
-            self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
-        )
+        if watchers is None and options.watch:
+            watchers = find_watchers()
+        self.watch_manager = WatchManager(self.dispatcher, emit, watchers, options.health_interval)
         self._vertex_checks.follow_watches = self._follow_watches
         self.scheduler.blocking.composites = self._prechecks.index_graph(first.graph_index)
         first.record()
