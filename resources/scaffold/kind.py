@@ -31,7 +31,8 @@ from reactor.hostfs import (
     first_missing_path,
     refuse_read_only,
 )
-from reactor.resources.file.property_types import Account, SourcePath, parse_mode
+from reactor.resources.download.source import LocalSource
+from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold
@@ -59,7 +60,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
 
     name: AbsolutePath
     ensure: Literal["present", "absent"]
-    source: SourcePath
+    source: LocalSource
     """The directory of templates; relative to the directory of the manifest."""
     engine: Literal["jinja", "go", "jet"] = "jinja"
     """The language of the templates. The default is jet in a manifest of the `ccm:` form."""
