@@ -308,7 +308,7 @@ class Engine:
     def why_ended(self) -> str:
         """The reason, as text, why a run that ends now ends."""
         if (failed := self.scheduler.blocking.root_failures()) and self.options.fail_fast:
-            return f"{self.vertex_table.refs[min(failed)]} failed and fail_fast is set"
+            return self.vertex_table.fail_fast_reason(min(failed))
         follower = self.manifest_follower
         if not follower.outdated and follower.left_behind:
             return "the manifest was changed meanwhile and can't be used"
