@@ -34,3 +34,20 @@ def test_checks_and_health_checks_are_counted_as_ccm_names_them(tmp_path):
     assert found["choria_ccm_healthcheck_duration_seconds_sum", "up", name, "file"] > 0
     assert found.families["choria_ccm_resource_state_total_count"].type == "unknown"
     assert found["reactor_resources"] >= 1
+
+
+def test_states_are_counted_by_the_alias_where_there_is_one(tmp_path):
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(
+        "ccm:\n  resources:\n    - exec:\n        - one: {command: 'true', alias: both}\n"
+        "        - two: {command: 'true', alias: both}\n        - again: {command: 'true'}\n        - again: {command: 'true'}\n"
+    )
+    options = ("--format", "json", "--metrics", "127.0.0.1:0", "--metrics-compat", "ccm")
+    with spawned("run", *options, manifest, env=environment(REACTOR_STATE_DIR=tmp_path / "state")) as process:
+        events = (json.loads(line) for line in process.stdout)
+        url = next(event["url"] for event in events if event["event"] == "metrics")
+        next(event for event in events if event["event"] == "converged")
+        found = scrape_port(parse_address(url.removeprefix("http://").removesuffix("/metrics")))
+        process.kill()
+    assert found["choria_ccm_resource_state_changed_count", "both", "exec"] == 2
+    assert found["choria_ccm_resource_state_changed_count", "again", "exec"] == 2
