@@ -90,9 +90,9 @@ class Engine:
         self.manifest_follower = self._vertex_checks.manifest_follower
         self.follow_up_checks = self._vertex_checks.follow_up_checks
         self._completion = self._vertex_checks.completion
-        self.watch_manager = WatchManager(
-            self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
-        )
+        if watchers is None and options.watch:
+            watchers = find_watchers()
+        self.watch_manager = WatchManager(self.dispatcher, emit, watchers, options.health_interval)
         self._vertex_checks.follow_watches = self._follow_watches
         self.scheduler.blocking.composites = self._prechecks.index_graph(first.graph_index)
         first.record()
@@ -308,7 +308,7 @@ class Engine:
     def why_ended(self) -> str:
         """The reason, as text, why a run that ends now ends."""
         if (failed := self.scheduler.blocking.root_failures()) and self.options.fail_fast:
-            return f"{self.vertex_table.refs[min(failed)]} failed and fail_fast is set"
+            return self.vertex_table.fail_fast_reason(min(failed))
         follower = self.manifest_follower
         if not follower.outdated and follower.left_behind:
             return "the manifest was changed meanwhile and can't be used"

@@ -17,7 +17,8 @@ class RunOptions(NamedTuple):
     """``watch`` keeps the run going and repairs drift; without it the run ends when no vertex is active.
 
     ``monitor_only`` runs only health checks. ``partial``: the graph is only a part of the manifest, so resources that
-    are not in it have not left the manifest. ``converged_timeout`` (seconds) ends a run once nothing has changed for
+    are not in it have not left the manifest. ``health_interval`` (seconds) is how often resources are checked whose health
+    checks set no interval; None is never. ``converged_timeout`` (seconds) ends a run once nothing has changed for
     that long. ``audit_interval`` (seconds) is the mean time between two audits of every resource; None switches them
     off. ``pending_refreshes`` are refs that have a refresh pending from the start, because of something that happened outside the
     run. ``recorded`` is for a dry run: the stored reversals; None when the real run would not store any.
@@ -30,6 +31,7 @@ class RunOptions(NamedTuple):
     jobs: int = DEFAULT_JOBS
     fail_fast: bool = False
     partial: bool = False
+    health_interval: float | None = None
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
     pending_refreshes: frozenset[str] = frozenset()

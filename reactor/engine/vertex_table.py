@@ -114,6 +114,11 @@ class VertexTable:
         """Whether ``vertex`` must not be changed: a check only reports what it would do."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop
 
+    def fail_fast_reason(self, vertex: int) -> str:
+        """The reason, as text, why the failure of ``vertex`` ends the run, with the name of the setting in its form."""
+        is_ccm = self.resources[vertex].declared.form.is_ccm
+        return f"{self.refs[vertex]} failed and {'fail_on_error' if is_ccm else 'fail_fast'} is set"
+
     def compare(self, graph: Graph) -> TableChange:
         """Compare ``graph`` with the graph in force, which stays in force. May be called in a thread.
 

@@ -28,9 +28,11 @@ class WatchManager:
         dispatcher: Dispatcher,
         emit: Callable[[Event], None],
         watchers: Mapping[type[Watch], type[Watcher]] | None,
+        health_interval: float | None,
     ) -> None:
         self.dispatcher = dispatcher
         self.emit = emit
+        self._health_interval = health_interval
         self._watchers = watchers or {}
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
@@ -64,7 +66,8 @@ class WatchManager:
             watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
         if resource.meta.poll is not None:
             watches.append(TimerWatch(resource.meta.poll))
-        watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]
+        intervals = (each.interval or self._health_interval for each in resource.health_checks)
+        watches += [TimerWatch(each) for each in intervals if each is not None]
         for kind in {type(watch): None for watch in watches}:
             self._add(vertex, tuple([watch for watch in watches if type(watch) is kind]))
 

@@ -50,7 +50,7 @@ def _metadata(resource: Resource, found: abc.Mapping[str, Any]) -> dict[str, Any
         case "scaffold":
             changed = [each["path"] for each in found["changed"]]
             stable = sorted({*found["managed"]}.difference(changed))
-            engine = {"engine": getattr(resource, "engine", None)}
+            engine = {"engine": getattr(resource, "used_engine", None)}
             return {"changed": changed, "stable": stable, **_those(found, "purged"), **engine}
         case "service":
             return {"enabled": found.get("enable") is True, "running": found["ensure"] == "running"}
@@ -120,7 +120,8 @@ class RequestResult(NamedTuple):
 def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
     """The transaction event of CCM for the result of ``resource``."""
     short, check = ending.short, ending.check
-    would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
+    actions = check.actions if check and short.result is Result.WOULD_CHANGE else ()
+    would = noop_message(resource.kind, actions)
     health = [each._asdict() for each in check.health] if check else []
     optional = {"alias": resource.alias, "noop_message": would, "health_check": health}
     common = {
@@ -149,6 +150,13 @@ def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
             **{key: value for key, value in optional.items() if value},
         }
     )
+
+
+def noop_message(kind: str, actions: abc.Sequence[str]) -> str:
+    """What a dry run would change, in one line as CCM writes it: an archive has sentences, all others a list."""
+    if kind == "archive":
+        return ". ".join(actions)
+    return ", ".join((*actions[:1], *(f"{each[:1].lower()}{each[1:]}" for each in actions[1:])))
 
 
 def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -> dict[str, Any]:

@@ -145,9 +145,7 @@ class Inspector:
             if found is None:
                 self._add("R0109", f"{spot.label} has no value", path, "give it one, or remove the line")
                 continue
-            hint = None
-            if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
-                hint = f"in YAML 1.2 {found} is a string: write true or false"
+            hint = _hint_on_flag(str(found)) if "true or false" in wanted else None
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = _hint_on_list(str(found), given, is_command=path[-1] == "command")
@@ -188,6 +186,13 @@ class Inspector:
 
     def _field(self, name: str | int) -> str:
         return field_names(self._model).get(str(name), str(name))
+
+
+def _hint_on_flag(text: str) -> str | None:
+    """How to write a string as true or false."""
+    if text.lower() in _YAML_1_1_FLAGS:
+        return f"in YAML 1.2 {text} is a string: write true or false"
+    return f"take the quotes away: {text.lower()}" if text.lower() in ("true", "false") else None
 
 
 def _hint_on_list(text: str, given: str, *, is_command: bool) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import trio
 
 from reactor.engine.events import Checked, Event, Reloaded, Result, Skipped
 from reactor.metrics.tally import UNTYPED, Gauge
+
+if TYPE_CHECKING:
+    from reactor.engine.engine import Engine
 
 _STATES = {
     Result.OK: "stable",
@@ -38,6 +42,7 @@ class CcmMetrics:
         self._applied = _Summary()
         self._examined = _Summary()
         self._health: _Sums = defaultdict(float)
+        self._engine: Engine | None = None
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -69,7 +74,7 @@ class CcmMetrics:
         """All metrics."""
         for state, values in self._states.items():
             name, text = f"choria_ccm_resource_state_{state}_count", f"Checks: {state}."
-            yield Gauge(name, text, _RESOURCE, values, UNTYPED)
+            yield Gauge(name, text, _RESOURCE, self._by_alias(values), UNTYPED)
         yield from self._applied.gauges(
             "choria_ccm_resource_apply_duration_seconds", "Seconds of checks.", _APPLIED
         )
@@ -79,9 +84,24 @@ class CcmMetrics:
         name, text = "choria_ccm_healthcheck_status_count", "Health checks."
         yield Gauge(name, text, _HEALTH, self._health, UNTYPED)
 
-    async def run(self, *_: object) -> None:
+    async def run(self, engine: Engine, *_: object) -> None:
         """Wait: events come by call."""
+        self._engine = engine
         await trio.sleep_forever()
+
+    def _by_alias(self, values: _Sums) -> _Sums:
+        """The sums by the alias of each resource, or its name: in the ``ccm:`` form, several may have the same."""
+        found: _Sums = defaultdict(float)
+        for (kind, name), value in values.items():
+            found[kind, self._shown(f"{kind}#{name}") or name] += value
+        return found
+
+    def _shown(self, ref: str) -> str | None:
+        table = self._engine.vertex_table if self._engine else None
+        vertex = table.find(ref) if table else None
+        if table is None or vertex is None:
+            return None
+        return table.resources[vertex].alias or table.resources[vertex].name
 
     def _count(self, labels: tuple[str, str], result: Result) -> None:
         self._states["total"][labels] += 1

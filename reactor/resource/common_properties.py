@@ -6,7 +6,17 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
 
 from reactor.resource.property_types import Duration, Flag, FrozenModel, Rate, Reference, Semaphores
 
@@ -192,6 +202,14 @@ def _check_number(value: Any) -> Any:
     return value
 
 
+def _check_ttl(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
+    """One error instead of one for each of the types."""
+    try:
+        return parse(value)
+    except ValidationError:
+        raise ValueError(f"{value!r} is not a duration such as 30s, nor never") from None
+
+
 Name = Annotated[
     str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})
 ]
@@ -210,5 +228,5 @@ class Registration(FrozenModel):
     priority: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=255)]
     annotations: Annotated[dict[str, str], Field(default_factory=dict)]
     """Further information about the service."""
-    ttl: Duration | Literal["never"] | None = None
+    ttl: Annotated[Duration | Literal["never"] | None, WrapValidator(_check_ttl)] = None
     """How long the entry is valid."""

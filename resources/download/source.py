@@ -74,6 +74,10 @@ def http_filename(text: str) -> str:
 
 def resolve_source(path: str, info: ValidationInfo) -> str:
     """The absolute path of a source; a relative path starts at the directory of the manifest. Raises ValueError."""
+    if is_url(path):
+        raise ValueError(
+            "it must be a path on this host, not a URL: let an archive fetch it, and require that"
+        )
     base = (info.context or {}).get("base")
     if not path or "\0" in path:
         raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
@@ -87,6 +91,9 @@ def _check_checksum(text: str) -> str:
         raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
     return lowered
 
+
+LocalSource = Annotated[str, AfterValidator(resolve_source)]
+"""A source on this host: a normalized absolute path. A relative path starts at the manifest's directory."""
 
 Checksum = Annotated[str, AfterValidator(_check_checksum)]
 """A SHA-256 in hex."""

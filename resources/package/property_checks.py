@@ -36,6 +36,8 @@ def name_problem(name: str) -> str | None:
 
 def ensure_problem(ensure: str) -> str | None:
     """Why ``ensure`` is invalid; None if it is valid. A version contains a digit, unlike a misspelt word."""
+    if not ensure:
+        return "package version/ensure cannot be empty"
     if not _VERSION.fullmatch(ensure):
         return f'package version/ensure contains dangerous characters: "{ensure}"'
     if len(ensure) > _LONGEST_VERSION:

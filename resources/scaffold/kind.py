@@ -31,7 +31,8 @@ from reactor.hostfs import (
     first_missing_path,
     refuse_read_only,
 )
-from reactor.resources.file.property_types import Account, SourcePath, parse_mode
+from reactor.resources.download.source import LocalSource
+from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold
@@ -59,7 +60,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
 
     name: AbsolutePath
     ensure: Literal["present", "absent"]
-    source: SourcePath
+    source: LocalSource
     """The directory of templates; relative to the directory of the manifest."""
     engine: Literal["jinja", "go", "jet"] = "jinja"
     """The language of the templates. The default is jet in a manifest of the `ccm:` form."""
@@ -95,14 +96,14 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
 
     def has_same_inputs(self, other: Self) -> bool:
         """Whether the engine, and the manifest's data as far as templates see them, are the same."""
-        return self._engine == other._engine and self._values.matches(other._values)
+        return self.used_engine == other.used_engine and self._values.matches(other._values)
 
     def inputs_digest(self) -> bytes:
         """The digest of the manifest's data that templates see."""
         return self._values.digest
 
     @property
-    def _engine(self) -> str:
+    def used_engine(self) -> str:
         """The engine of the templates: in the `ccm:` form, Jet unless the manifest names another."""
         is_set = "engine" in self.model_fields_set
         return self.engine if is_set or not self.declared.form.is_ccm else "jet"
@@ -241,7 +242,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
             delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
             SourceTree(self.source),
-            partial(sandboxed_engine(self._engine).tree, delimiters=delimiters),
+            partial(sandboxed_engine(self.used_engine).tree, delimiters=delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,

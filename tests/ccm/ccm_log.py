@@ -116,7 +116,7 @@ class _Translation:
             case "output":
                 self.log.lines.append(event["line"])
             case "ended":
-                self.log.stopped = "fail_fast" in event["reason"]
+                self.log.stopped = "fail_on_error" in event["reason"]
             case "checked" if event is self.last[event["ref"]]:
                 self._say(event, _verb(event))
             case "blocked" if (

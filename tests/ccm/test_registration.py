@@ -55,6 +55,14 @@ def test_an_entry_is_refused(entry, word):
         Registration(**ENTRY | entry)
 
 
+def test_a_wrong_time_to_live_is_one_error():
+    with pytest.raises(ValidationError) as caught:
+        Registration(**ENTRY, ttl="soon")
+    assert [error["msg"] for error in caught.value.errors()] == [
+        "Value error, 'soon' is not a duration such as 30s, nor never"
+    ]
+
+
 @pytest.mark.parametrize("name", [*ENTRY])
 def test_an_entry_needs_all_of_these(name):
     with pytest.raises(ValidationError, match="Field required"):

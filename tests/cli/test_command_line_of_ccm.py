@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from processes_of_cli import environment
@@ -187,6 +189,39 @@ def test_the_url_of_an_archive_may_come_after_its_file(reactor, tmp_path):
     assert (done.code, "Would have downloaded" in done.out) == (0, True), done.err
     bad = reactor(*words, "http://127.0.0.1:9/a.txt")
     assert "the filename in the url must end in" in bad.err
+
+
+def test_header_fields_are_also_written_with_a_colon(reactor, tmp_path):
+    seen = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(dict(self.headers))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_words):
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        server.timeout = 10
+        serving = threading.Thread(target=server.handle_request)
+        serving.start()
+        url = f"http://127.0.0.1:{server.server_port}/a.tar.gz"
+        fields = (
+            "-H",
+            "Authorization: Bearer a=b:c",
+            "--header",
+            "X-Plain=c:d=e",
+            "--owner",
+            f"{os.getuid()}:{os.getgid()}",
+        )
+        done = reactor("ensure", "archive", tmp_path / "a.tar.gz", url, *fields)
+        serving.join()
+    assert done.code == 0, done.err
+    assert (seen[0]["Authorization"], seen[0]["X-Plain"]) == ("Bearer a=b:c", "c:d=e")
+    forget_all()
 
 
 def test_the_data_are_those_that_the_variable_of_ccm_names(reactor, tmp_path, manifest, monkeypatch):

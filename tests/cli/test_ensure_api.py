@@ -14,6 +14,8 @@ import pytest
 import yaml
 from processes_of_cli import environment
 
+from reactor.ensure.protocol import noop_message
+
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
 
@@ -100,6 +102,33 @@ def test_what_a_scaffold_changed_is_not_taken_for_whether_it_did(pipe, tmp_path)
     assert (status["changed"], status["stable"]) == (True, False)
     about = {"name": target, "provider": "choria", "engine": "jet"}
     assert status["metadata"] == {**about, "changed": [], "stable": [f"{target}/motd"], "purged": []}
+
+
+def test_the_engine_of_a_scaffold_is_that_which_rendered_it(pipe, tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "sum").write_text("[[ 1 + 1 ]]")
+    wish = {"name": str(tmp_path / "out"), "ensure": "present", "source": str(tmp_path / "templates")}
+    status = pipe(request("scaffold", wish))["state"]["status"]
+    assert (tmp_path / "out" / "sum").read_text() == "2"
+    assert status["metadata"]["engine"] == "jet"
+
+
+def test_several_changes_are_said_in_ccms_words(pipe, tmp_path):
+    wish = {
+        "name": f"{tmp_path}/a.zip",
+        "ensure": "present",
+        "url": "http://127.0.0.1:1/a.zip",
+        "owner": "0",
+        "group": "0",
+        "extract_parent": f"{tmp_path}/out",
+    }
+    state = pipe(request("archive", wish), "--noop")["state"]
+    assert state["noop_message"] == "Would have downloaded. Would have extracted"
+
+
+def test_changes_of_a_service_are_joined_as_ccm_joins_them():
+    actions = ("Would have started", "Would have enabled")
+    assert noop_message("service", actions) == "Would have started, would have enabled"
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,21 @@ async def test_an_interval_finds_what_no_event_reports(autojump_clock):
     assert "port tcp:" in sick.error
 
 
+async def test_the_interval_of_the_run_is_that_of_checks_without_their_own(autojump_clock):
+    with listener() as listening:
+        port = listening.getsockname()[1]
+        a, b, c = (
+            examined("a", port_check(port)),
+            examined("b", port_check(port, interval="1h")),
+            examined("c"),
+        )
+        options = RunOptions(watch=True, audit_interval=None, health_interval=10.0)
+        async with running(a, b, c, options=options, watchers=TIMERS) as story:
+            await a.script.begun(5)
+    assert len(story.checks("scripted#b")) == 1
+    assert len(story.checks("scripted#c")) == 1, "it has no health check"
+
+
 async def test_without_an_interval_nothing_is_looked_at_again(autojump_clock):
     with listener() as listening:
         a = examined("a", port_check(listening.getsockname()[1]))

@@ -262,6 +262,8 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{page: [{ensure: present, name: /b}]}]", "write the name before the colon: '- /b:'"),
         ("resources: [{job: {/a: {}}}]", "write '- /a:', and so each of them"),
         (page("public: yes"), "in YAML 1.2 yes is a string: write true or false"),
+        (page("public: 'true'"), "take the quotes away: true"),
+        (page("public: 'False'"), "take the quotes away: false"),
         ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
         ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
         ("resources: [{page: [{/a: {ensure: file}}]}]", "did you mean 'present'?"),

@@ -53,3 +53,20 @@ def test_a_resource_that_leaves_the_manifest_takes_its_series_with_it():
     metrics(Reloaded(0.0, 1, (), (), ("exec#goes", "exec#never seen")))
     assert named(metrics) == {"stays"}
     assert len(list(metrics.gauges())) == 11
+
+
+def test_states_are_counted_by_the_alias_where_there_is_one(tmp_path):
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(
+        "ccm:\n  resources:\n    - exec:\n        - one: {command: 'true', alias: both}\n"
+        "        - two: {command: 'true', alias: both}\n        - again: {command: 'true'}\n        - again: {command: 'true'}\n"
+    )
+    options = ("--format", "json", "--metrics", "127.0.0.1:0", "--metrics-compat", "ccm")
+    with spawned("run", *options, manifest, env=environment(REACTOR_STATE_DIR=tmp_path / "state")) as process:
+        events = (json.loads(line) for line in process.stdout)
+        url = next(event["url"] for event in events if event["event"] == "metrics")
+        next(event for event in events if event["event"] == "converged")
+        found = scrape_port(parse_address(url.removeprefix("http://").removesuffix("/metrics")))
+        process.kill()
+    assert found["choria_ccm_resource_state_changed_count", "both", "exec"] == 2
+    assert found["choria_ccm_resource_state_changed_count", "again", "exec"] == 2

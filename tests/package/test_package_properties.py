@@ -33,6 +33,10 @@ def test_a_dangerous_version_is_refused(ensure):
     assert problem.message == f'package version/ensure contains dangerous characters: "{ensure}"'
 
 
+def test_an_empty_version_is_refused_as_such():
+    assert the_problem(Package, name="app", ensure="").message == "package version/ensure cannot be empty"
+
+
 def test_a_misspelt_state_is_no_version():
     problem = the_problem(Package, name="app", ensure="presnt")
     assert problem.path == ("ensure",)

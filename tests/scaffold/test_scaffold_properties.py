@@ -52,6 +52,8 @@ def test_properties_that_do_not_go_together(properties, path, message):
         ({"engine": "erb"}, "Input should be 'jinja', 'go' or 'jet'"),
         ({"source": ""}, "source cannot be empty"),
         ({"source": "relative"}, "the path must be absolute"),
+        ({"source": "https://example.com/templates"}, "it must be a path on this host, not a URL"),
+        ({"source": "obj://bucket/templates"}, "it must be a path on this host, not a URL"),
         ({"file_mode": "999"}, "not a valid octal number"),
         ({"name": "relative"}, "absolute"),
         ({"ensure": "latest"}, "Input should be 'present' or 'absent'"),

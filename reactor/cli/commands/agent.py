@@ -28,8 +28,9 @@ from reactor.cli.options.state_dir import state_dir_option
 def agent(config: str, context: str | None, metrics_compat: str | None, state_dir: str | None) -> None:
     """Run as CCM's agent is configured in FILE: as 'reactor run' with its manifests, data and registration.
 
-    The manifests run as one: their resources may refer to each other, and none may be declared twice. Settings that
-    reactor does not need, such as intervals, are accepted and named once. The metrics are served on 127.0.0.1 only.
+    The manifests run as one: their resources may refer to each other, and none may be declared twice. Health is checked
+    every health_check_interval. The settings interval and log_level are accepted, and named as not needed. The metrics
+    are served on 127.0.0.1 only.
 
     Exit codes: those of 'reactor run'; 2 the configuration is wrong.
 
@@ -53,4 +54,7 @@ def agent(config: str, context: str | None, metrics_compat: str | None, state_di
         words += ["--metrics-compat", metrics_compat]
     if state_dir is not None:
         words += ["--state-dir", state_dir]
-    run.main(words, prog_name="reactor run", standalone_mode=False)
+    code = run.main(
+        words, prog_name="reactor run", standalone_mode=False
+    )  # click returns the code of an Exit
+    raise click.exceptions.Exit(code)

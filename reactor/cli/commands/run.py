@@ -100,6 +100,9 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Exit once nothing has changed for this long.",
 )
 @click.option(
+    "--health-interval", type=click.FloatRange(min=0, min_open=True), hidden=True
+)  # for 'reactor agent'
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
@@ -141,8 +144,8 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @state_dir_option
 def run(
     manifests: tuple[str, ...], render: bool, converge_once: bool, noop: bool, monitor_only: bool, diff: bool,
-    form: Format, converged_timeout: float | None, jobs: int | None, only: tuple[str, ...], exclude: tuple[str, ...],
-    detailed_exitcodes: bool, state_dir: str | None, inputs: Callable[[], Inputs], ui: Address | None,
+    form: Format, converged_timeout: float | None, health_interval: float | None, jobs: int | None,
+    only: tuple[str, ...], exclude: tuple[str, ...], detailed_exitcodes: bool, state_dir: str | None, inputs: Callable[[], Inputs], ui: Address | None,
     registration: str | None, registration_stream: str | None, endpoint: MetricsEndpoint | None,
 ) -> None:  # fmt: skip
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
@@ -161,6 +164,7 @@ def run(
         monitor_only=monitor_only,
         partial=bool(only or exclude),
         diff=diff,
+        health_interval=health_interval,
         converged_timeout=converged_timeout,
     )
     parameters = click.get_current_context().params

@@ -11,10 +11,13 @@ import click
 from reactor.cli.messages import with_hint
 from reactor.cli.options.files import read_option_file
 
+HEADERS = ("archive", "headers")
+"""The kind and the property whose pairs may also have a colon, as in CCM."""
+
 OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("exec", "environment"): ("-e",),
     ("exec", "onlyif"): ("--exec-if",),
-    ("archive", "headers"): ("-H", "--header"),
+    HEADERS: ("-H", "--header"),
     ("archive", "extract_parent"): ("--extract",),
 }
 """(kind, property) -> further names of its option."""
@@ -47,6 +50,12 @@ def read_content(given: Mapping[str, Any], content: str | None) -> str | None:
             click.UsageError("--content and --content-file can't be used together"), "choose one of them"
         )
     return read_option_file("--content-file", file, "name it with --source")
+
+
+def header_pair(text: str) -> str:
+    """``NAME: VALUE`` as ``NAME=VALUE``: the name of a header field holds neither of the two characters."""
+    name, colon, value = text.partition(":")
+    return f"{name}={value.strip()}" if colon and "=" not in name else text
 
 
 def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str | None]:

@@ -7,7 +7,7 @@ If the command itself has an option with the name of a property, the option of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -174,10 +174,14 @@ class KindOptions:
             [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names), *others],
             multiple=repeatable,
             metavar="KEY=VALUE" if wanted.takes_pairs else _metavar(wanted),
-            callback=partial(_pairs, unique=wanted.is_map) if wanted.takes_pairs else None,
+            callback=self._check_of_pairs(wanted) if wanted.takes_pairs else None,
             help=_with_default(words, wanted, repeatable=repeatable),
             shell_complete=_choices(wanted),
         )
+
+    def _check_of_pairs(self, wanted: Property) -> Callable[..., tuple[str, ...]]:
+        is_header = (self.model.kind, wanted.field) == ccm.HEADERS
+        return partial(_pairs, unique=wanted.is_map, read=ccm.header_pair if is_header else str)
 
     def _flag(self, wanted: Property, name: str = "", *, off: bool = False) -> str:
         word = (name or wanted.name).replace("_", "-")
@@ -215,17 +219,23 @@ def _with_default(words: str, wanted: Property, *, repeatable: bool = False) -> 
 
 
 def _pairs(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...], *, unique: bool
+    _context: click.Context,
+    _parameter: click.Parameter,
+    values: tuple[str, ...],
+    *,
+    unique: bool,
+    read: Callable[[str], str],
 ) -> tuple[str, ...]:
     keys = set()
-    for value in values:
+    pairs = tuple(map(read, values))
+    for value in pairs:
         key, equals, _ = value.partition("=")
         if not (key and equals):
             raise click.BadParameter(f"{value!r} is not KEY=VALUE")
         if unique and key in keys:
             raise click.BadParameter(f"{key} is set twice")
         keys.add(key)
-    return values
+    return pairs
 
 
 def _choices(wanted: Property) -> Any:

@@ -13,9 +13,9 @@ from reactor.suggestions import closest
 _SHORTEST_INTERVAL = 30.0
 _LEVELS = ("debug", "info", "warn", "error")
 _DESTINATIONS = ("nats", "jetstream")
-_UNNEEDED = ("interval", "health_check_interval", "log_level")
+_UNNEEDED = ("interval", "log_level")
 _TEXTS = ("external_data_url", "cache_dir", "nats_context", "registration", "log_level")
-_KEYS = (*_UNNEEDED, "manifests", "monitor_port", *_TEXTS)
+_KEYS = ("interval", "health_check_interval", "manifests", "monitor_port", *_TEXTS)
 _MOST_PORTS = 65535
 
 
@@ -34,6 +34,7 @@ class AgentConfig(NamedTuple):
     port: int
     context: str
     registration: str | None
+    health_interval: float | None
     unneeded: tuple[str, ...]
 
     def words(self, context: str | None) -> list[str]:
@@ -45,6 +46,8 @@ class AgentConfig(NamedTuple):
             words += ["--metrics", f"127.0.0.1:{self.port}"]
         if self.registration:
             words += ["--registration", self.registration]
+        if self.health_interval is not None:
+            words += ["--health-interval", str(self.health_interval)]
         return words
 
 
@@ -68,6 +71,7 @@ def read_config(path: str) -> AgentConfig:
         values.get("monitor_port") or 0,
         values.get("nats_context") or "CCM",
         values.get("registration") or None,
+        parse_duration(values.get("health_check_interval") or 0) or None,
         tuple(key for key in _UNNEEDED if key in values),
     )
 

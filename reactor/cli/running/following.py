@@ -8,8 +8,6 @@ from contextlib import redirect_stdout
 from itertools import chain
 from typing import Any
 
-import click
-
 from reactor.control.client import Client
 from reactor.control.protocol import RefusedError, StatusQuery
 
@@ -72,10 +70,8 @@ def install_service(manifest: str, facts: str, state: str) -> None:
     from reactor.cli.commands.service import install
 
     words = [manifest, "--", "--facts", facts, "--state-dir", state]
-    try:
-        with redirect_stdout(io.StringIO()):  # stdout has events only
-            install.main(words, prog_name="reactor service install", standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        if ended.exit_code:
-            message = "the service can't be installed on this host"
-            raise RefusedError(message, "its output says why; --stay needs root and systemd") from ended
+    with redirect_stdout(io.StringIO()):  # stdout has events only
+        code = install.main(words, prog_name="reactor service install", standalone_mode=False)
+    if code:  # click returns the code of an Exit
+        message = "the service can't be installed on this host"
+        raise RefusedError(message, "its output says why; --stay needs root and systemd")
