@@ -215,6 +215,8 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module. Only what it imports sees the others: all others import the real ones, as always."""
+        # Python does it as it executes a module. Code in C looks it up there later, as `typing.Generic` since Python 3.12.
+        vars(module)["__builtins__"] = vars(builtins)
         late = _LATE.get(module.__name__, {})
         changed = _CHANGED.get(module.__name__, {})
         others: list[ModuleType] = [

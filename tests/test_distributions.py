@@ -20,6 +20,7 @@ GROUP = "reactor.test"
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """An import path of two directories; `put` writes the metadata of a distribution into one of them."""
+    metadata.version("pytest")  # imports the modules that importlib.metadata can't find on that path
     monkeypatch.setattr(sys, "path", [str(tmp_path / "first"), str(tmp_path / "second")])
 
     def put(where, name, text=None, metadata_text=""):

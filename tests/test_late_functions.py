@@ -8,7 +8,7 @@ import threading
 from reactor.late_functions import define_functions, keep_script
 
 USE = """
-import attrs, copy, inspect, json, pickle, sys, traceback
+import attrs, copy, inspect, json, pickle, sys, traceback, typing
 @attrs.define(order=True)
 class Point:
     x: int = attrs.field(validator=attrs.validators.instance_of(int))
@@ -17,6 +17,10 @@ class Point:
 @attrs.frozen
 class Named(Point):
     name: str = "n"
+Any = typing.TypeVar("Any")
+@attrs.define
+class Box(typing.Generic[Any]):
+    content: Any
 one, same, other = Point(1, y=[2]), Point(1, y=[2]), Named(2, last=4)
 found = [repr(one), one == same, one == other, one != same, one < Point(2), repr(other), hash(Named) == hash(Named)]
 for wrong in (lambda: Point(), lambda: Point("a"), lambda: Point(1, 2, 3), lambda: Point(1, w=3)):
@@ -32,7 +36,7 @@ except attrs.exceptions.FrozenInstanceError as error:
 one.y.append(one)
 found += [repr(one), repr(attrs.evolve(other, name="m")), repr(pickle.loads(pickle.dumps(other))), repr(copy.copy(other))]
 found += [Point.__init__.__qualname__, Point.__init__.__module__, Point.__init__.__doc__, Point.__init__.__defaults__]
-found += [str(inspect.signature(Point)), repr(attrs.fields(Point).x)]
+found += [str(inspect.signature(Point)), repr(attrs.fields(Point).x), repr(Box[int](1)), str(inspect.signature(Box))]
 """
 
 
@@ -47,6 +51,11 @@ def printed(code):
 def test_they_do_what_the_usual_ones_do():
     late, usual = (printed(f"{first}{USE}print(json.dumps(found))") for first in ("import reactor", ""))
     assert late == usual
+
+
+def test_attrs_keeps_the_builtins_that_code_in_c_looks_up_in_a_module():
+    code = "import builtins, json, reactor; from attr import _make; print(json.dumps(vars(_make)['__builtins__'] is vars(builtins)))"
+    assert printed(code) is True
 
 
 def test_only_those_that_are_called_are_compiled():

@@ -88,12 +88,19 @@ def remove_defaults(kind: type[SharedDefaults]) -> None:
 def with_shared_keys(kind: type[SharedDefaults], values: dict[str, Any]) -> dict[str, Any]:
     """A dictionary with the same ``values``. It shares the table of its keys with those of other resources of ``kind``.
 
-    Python makes such dictionaries only for the attributes that it sets itself, and pydantic sets none.
+    Python makes such dictionaries only for the attributes that it sets itself, and pydantic sets none. Since 3.13, those
+    of classes with slots, as pydantic's, have room for 30 values.
     """
-    holder = object.__new__(kind)
+    holder: object = _holder_class(kind)()
     for name, value in values.items():
-        object.__setattr__(holder, name, value)
-    return holder.__dict__
+        setattr(holder, name, value)
+    return vars(holder)
+
+
+@cache
+def _holder_class(kind: type[SharedDefaults]) -> type:
+    """A class without slots, whose table of keys is that of the resources of ``kind``."""
+    return type(kind.__name__, (), {})
 
 
 class SharedDefaults(Model):

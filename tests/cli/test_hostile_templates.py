@@ -13,9 +13,12 @@ import pytest
 from processes_of_cli import finish, spawned, wait_until
 from turns import before_others
 
-STUCK_IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}"
-"""One call that takes minutes and holds Python's lock."""
-NESTED = "{{ [[x]]" + "|list" * 300 + " }}"
+STUCK_IN_C = (
+    "{% set n = namespace(a=[1], b=[1]) %}{% for _ in range(60) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}"
+    "{% endfor %}{{ n.a == n.b }}"
+)
+"""One call into C that compares 2 ** 60 lists, and holds Python's lock."""
+NESTED = ("{{ [[x]]" + "|list" * 100 + " }}") * 100
 SAMPLES = 12
 BEYOND_USUAL = 0.1
 """Seconds, or as long again as usual. At the median, because a busy machine is late at times."""

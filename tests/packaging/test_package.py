@@ -3,29 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 from debs import LIFE, ROOT, copy_of_checkout, version_before
+from package_index import index_answers
 
 NO_BOOT = 125
 WITH_SYSTEMD = ROOT / "tests" / "systemd" / "with-systemd"
-
-
-def index_answers(tmp_path):
-    """Whether pip gets at libraries. The smallest of them is asked for."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "-q",
-        "--retries=2",
-        "--timeout=20",
-        "--no-deps",
-        "h11",
-    ]
-    return subprocess.run([*command, "--dest", tmp_path], capture_output=True, check=False).returncode == 0
 
 
 def has_venv():

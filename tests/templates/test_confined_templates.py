@@ -30,8 +30,11 @@ from reactor.language.templates.sandbox.process import WorkerProcess
 from reactor.language.templates.sandbox.responses import HostResponses
 
 BRIEF = Limits(seconds=0.5)
-IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}"
-"""One call into C that takes minutes, and holds Python's lock."""
+IN_C = (
+    "{% set n = namespace(a=[1], b=[1]) %}{% for _ in range(60) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}"
+    "{% endfor %}{{ n.a == n.b }}"
+)
+"""One call into C that compares 2 ** 60 lists, and holds Python's lock."""
 LATEST = 10.0
 """Seconds: without a deadline, hostile templates take minutes."""
 HELLO = {"jinja": "{{ a }}", "go": "{{ .a }}", "jet": "[[ a ]]"}
@@ -177,6 +180,21 @@ def test_the_process_never_outlives_its_parent(tmp_path):
     readable, _, _ = select.select([descriptor], [], [], 60.0)
     os.close(descriptor)
     assert readable, "it is still there"
+
+
+def test_a_worker_has_imported_what_divides_long_numbers():
+    """Once it is the user nobody, it may be unable to read the libraries of Python."""
+    code = (
+        "import importlib, sys\n"
+        "from reactor.language.templates.sandbox import worker\n"
+        "for name in worker._IMPORTED_ON_USE:\n"
+        "    importlib.import_module(name)\n"
+        "late = []\n"
+        "sys.addaudithook(lambda event, given: late.append(given[0]) if event == 'import' else None)\n"
+        "divmod(7 ** 20000, 3 ** 9000)\n"
+        "print(*late)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"\n"
 
 
 @pytest.mark.parametrize("kind", ENGINES)
