@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from buckets import make_bucket, make_store
 from record import CONTENT, RECORDING, written
 
 from reactor.fleet.link.connection import connected
@@ -56,7 +57,7 @@ async def test_objects_of_the_cli_are_read(js):
 async def test_our_keys_have_the_bytes_of_the_cli(js):
     await js.delete_stream("KV_CONFIG")
     bucket = js.key_value("CONFIG")
-    await bucket.create_bucket(history=3)
+    await make_bucket(bucket, history=3)
     await bucket.put("site.yaml", b"one")
     await bucket.put("site.yaml", b"two")
     await bucket.create("other", b"x")
@@ -74,7 +75,7 @@ async def test_our_keys_have_the_bytes_of_the_cli(js):
 async def test_our_objects_have_the_bytes_of_the_cli(js):
     await js.delete_stream("OBJ_FILES")
     store = js.objects("FILES")
-    await store.create_bucket()
+    await make_store(store)
     await store.put("site/manifest.tar.gz", CONTENT)
     await store.put("gone.tgz", CONTENT)
     await store.delete("gone.tgz")

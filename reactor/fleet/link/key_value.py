@@ -21,7 +21,6 @@ _KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
 _FILTER = re.compile(r"(?:(?:[-/_=A-Za-z0-9]+|\*)\.)*(?:[-/_=A-Za-z0-9]+|\*|>)")
 _OPERATIONS: dict[str, Operation] = {"DEL": "delete", "PURGE": "purge"}
 _MARKERS: dict[str, Operation] = {"MaxAge": "purge", "Purge": "purge", "Remove": "delete"}
-_DUPLICATES = 120
 _DEFAULT_PREFIX = "$JS.API"
 _AMONG = "Nats-Expected-Last-Subject-Sequence-Subject"
 
@@ -59,46 +58,6 @@ class KeyValue:
         self.bucket = bucket
         self.stream = f"KV_{bucket}"
         self.prefix = f"$KV.{bucket}."
-
-    async def create_bucket(
-        self,
-        *,
-        history: int = 1,
-        replicas: int = 1,
-        ttl: float = 0,
-        key_ttl: bool = False,
-        marker_ttl: float = 0,
-        storage: Literal["file", "memory"] = "file",
-        max_bytes: int = -1,
-        **more: Any,
-    ) -> None:
-        """Make the bucket, or find one of the same configuration.
-
-        Times are seconds. ``key_ttl``: a value may have a time to live of its own; ``marker_ttl``: an expired one leaves a
-        marker for that long, which watches see. ``more``: fields of the stream.
-        """
-        markers = {"subject_delete_marker_ttl": int(marker_ttl * 1e9)} if marker_ttl else {}
-        await self.js.create_stream(
-            self.stream,
-            {
-                "subjects": [f"{self.prefix}>"],
-                "retention": "limits",
-                "storage": storage,
-                "max_msgs_per_subject": history,
-                "num_replicas": replicas,
-                "max_age": int(ttl * 1e9),
-                "max_bytes": max_bytes,
-                "duplicate_window": int((min(ttl, _DUPLICATES) or _DUPLICATES) * 1e9),
-                "discard": "new",
-                "allow_rollup_hdrs": True,
-                "deny_delete": True,
-                "deny_purge": False,
-                "allow_direct": True,
-                "allow_msg_ttl": key_ttl or bool(marker_ttl),
-                **markers,
-                **more,
-            },
-        )
 
     # --- reading
 
@@ -176,14 +135,12 @@ class KeyValue:
         return await self._write(key, value, headers, last=revision, ttl=ttl)
 
     async def delete(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
-        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: as for `purge`."""
+        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: seconds after which the marker is gone too."""
         return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision, ttl=ttl)
 
-    async def purge(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
-        """Delete a value and its history. ``ttl``: seconds after which this marker is gone too."""
-        return await self._write(
-            key, b"", {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}, last=revision, ttl=ttl
-        )
+    async def purge(self, key: str) -> int:
+        """Delete a value and its history."""
+        return await self._write(key, b"", {"KV-Operation": "PURGE", "Nats-Rollup": "sub"})
 
     async def _write(
         self,

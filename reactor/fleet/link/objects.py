@@ -10,7 +10,7 @@ import secrets
 import string
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Literal
+from typing import Any
 
 import trio
 
@@ -46,30 +46,6 @@ class ObjectStore:
         self.js = js
         self.bucket = bucket
         self.stream = f"OBJ_{bucket}"
-
-    async def create_bucket(
-        self,
-        *,
-        replicas: int = 1,
-        storage: Literal["file", "memory"] = "file",
-        max_bytes: int = -1,
-        **more: Any,
-    ) -> None:
-        """Make the store, or find one of the same configuration. ``more``: fields of the stream."""
-        await self.js.create_stream(
-            self.stream,
-            {
-                "subjects": [f"$O.{self.bucket}.C.>", f"$O.{self.bucket}.M.>"],
-                "retention": "limits",
-                "storage": storage,
-                "num_replicas": replicas,
-                "max_bytes": max_bytes,
-                "discard": "new",
-                "allow_rollup_hdrs": True,
-                "allow_direct": True,
-                **more,
-            },
-        )
 
     # --- reading
 
@@ -158,14 +134,7 @@ class ObjectStore:
 
     # --- writing
 
-    async def put(
-        self,
-        name: str,
-        data: bytes | Iterable[bytes],
-        *,
-        description: str = "",
-        metadata: Mapping[str, str] | None = None,
-    ) -> ObjectInfo:
+    async def put(self, name: str, data: bytes | Iterable[bytes]) -> ObjectInfo:
         """Store an object, and return its metadata. After a failure, the old object is unchanged."""
         old = await self.info(name)
         nuid = "".join(secrets.choice(_LETTERS) for _ in range(22))
@@ -173,8 +142,6 @@ class ObjectStore:
             size, chunks, digest = await self._send(nuid, [data] if isinstance(data, bytes) else data)
             info = {
                 "name": name,
-                **({"description": description} if description else {}),
-                **({"metadata": dict(metadata)} if metadata else {}),
                 "options": {"max_chunk_size": CHUNK},
                 "bucket": self.bucket,
                 "nuid": nuid,
