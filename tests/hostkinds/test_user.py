@@ -18,7 +18,7 @@ from reactor.resource.declared import declare
 from reactor.resource.plan import ResourceError
 from reactor.resources.accounts import Group, User
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
-from reactor.resources.accounts.planner import UserState
+from reactor.resources.accounts.user_state import UserState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 
