@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -16,6 +16,9 @@ from reactor.manifest.values import ValueReader
 from reactor.named_tuple import NamedTuple
 from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from reactor.data.resolve import Resolved
 
 PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The sections of a role."""
@@ -121,6 +124,19 @@ class Document(NamedTuple):
     is_ccm: bool = False
     pre_message: Message | None = None
     post_message: Message | None = None
+
+
+class Part(NamedTuple):
+    """One manifest file: its outline, its data, and the indices of all its resources.
+
+    It ``is_separable`` if its text certainly has no anchors and merged maps, so that each value can be parsed alone.
+    """
+
+    file: str
+    document: Document
+    data: Resolved
+    indices: range
+    is_separable: bool = False
 
 
 NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
