@@ -18,9 +18,9 @@ from buckets import make_bucket, make_store
 from nats_servers import NatsServer
 
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.direct_get import messages_from
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
-from reactor.fleet.link.stored import messages_from
 
 RECORDING = Path(__file__).parent / "recorded/cli.json"
 CONTENT = b"reactor" * 28_000

@@ -11,7 +11,7 @@ from nats_servers import PATIENCE, NatsServer
 from nats_site import on
 from processes_of_cli import finish
 
-from reactor.fleet.link.stored import last_messages
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.registry.entry import Entry, filter_subject, fnv1a, go_duration, parse_entry
 from reactor.fleet.registry.file_sd import file_sd
 from reactor.fleet.registry.stream import look_up, make_stream, remove

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
+from reactor.fleet.link.api import JetStreamApi
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing, hint_to_make
-from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.reading import Start
-from reactor.fleet.link.stored import Stored, last_message, last_messages
+from reactor.fleet.link.reading import Start, reading
+from reactor.fleet.link.stored import Stored
 from reactor.fleet.link.watch import Watch
 
 Operation = Literal["put", "delete", "purge"]
@@ -48,10 +49,10 @@ def is_key(text: str) -> bool:
 class KeyValue:
     """A bucket.
 
-    Its methods raise MissingError if there is none, ValueError for a bad key, and the errors of `JetStream`.
+    Its methods raise MissingError if there is none, ValueError for a bad key, and the errors of `JetStreamApi`.
     """
 
-    def __init__(self, js: JetStream, bucket: str) -> None:
+    def __init__(self, js: JetStreamApi, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
             raise ValueError(f"not the name of a bucket: {bucket!r}")
         self.js = js
@@ -64,7 +65,7 @@ class KeyValue:
     async def last(self, key: str) -> Entry | None:
         """Return the newest entry of a key, which may be a deletion; None if there never was one."""
         with describing_missing(self.missing):
-            stored = await last_message(self.js, self.stream, self._subject(key))
+            stored = await self.js.last_message(self.stream, self._subject(key))
         return None if stored is None else self._entry(stored)
 
     async def get(self, key: str) -> Entry | None:
@@ -94,7 +95,7 @@ class KeyValue:
         self, *filters: str, start: Start = "last_per_subject", **how: Any
     ) -> AsyncIterator[Watch[Entry]]:
         """Yield an iterator over the entries that match and their changes: see `Reader`, also for ``how``."""
-        async with self.js.reading(self.stream, self._filters(filters), start=start, **how) as reader:
+        async with reading(self.js, self.stream, self._filters(filters), start=start, **how) as reader:
             yield Watch(reader, self.entry_of, self.missing)
 
     async def _past(

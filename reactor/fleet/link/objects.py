@@ -14,6 +14,8 @@ from typing import Any
 
 import trio
 
+from reactor.fleet.link.api import JetStreamApi
+from reactor.fleet.link.direct_get import messages_from
 from reactor.fleet.link.errors import (
     DamagedError,
     LinkError,
@@ -22,9 +24,9 @@ from reactor.fleet.link.errors import (
     describing_missing,
     hint_to_make,
 )
-from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
-from reactor.fleet.link.stored import Stored, last_message, messages_from
+from reactor.fleet.link.reading import reading
+from reactor.fleet.link.stored import Stored
 from reactor.fleet.link.uploading import uploading
 from reactor.fleet.link.watch import Watch
 
@@ -37,9 +39,9 @@ _NO_TIME = "0001-01-01T00:00:00Z"
 
 
 class ObjectStore:
-    """A store. Its methods raise MissingError if there is none, and the errors of `JetStream`."""
+    """A store. Its methods raise MissingError if there is none, and the errors of `JetStreamApi`."""
 
-    def __init__(self, js: JetStream, bucket: str) -> None:
+    def __init__(self, js: JetStreamApi, bucket: str) -> None:
         """Raises ValueError for a malformed name."""
         if not _BUCKET.fullmatch(bucket):
             raise ValueError(f"not the name of an object store: {bucket!r}")
@@ -52,7 +54,7 @@ class ObjectStore:
     async def info(self, name: str) -> ObjectInfo | None:
         """Return the metadata of an object, which may be deleted; None if there never was one."""
         with describing_missing(self.missing):
-            stored = await last_message(self.js, self.stream, self._subject(name))
+            stored = await self.js.last_message(self.stream, self._subject(name))
         return None if stored is None else self.info_of(stored)
 
     async def get(
@@ -103,7 +105,7 @@ class ObjectStore:
     async def watch(self, name: str | None = None, **how: Any) -> AsyncIterator[Watch[ObjectInfo]]:
         """Yield an iterator over the objects and their changes: see `Reader`, also for ``how``."""
         subject = f"$O.{self.bucket}.M.>" if name is None else self._subject(name)
-        async with self.js.reading(self.stream, [subject], **how) as reader:
+        async with reading(self.js, self.stream, [subject], **how) as reader:
             yield Watch(reader, self.info_of, self.missing)
 
     async def chunks(
@@ -125,7 +127,7 @@ class ObjectStore:
         except NoRespondersError:
             direct = False
         if not direct:
-            async with self.js.reading(self.stream, [subject], start="all") as reader:
+            async with reading(self.js, self.stream, [subject], start="all") as reader:
                 async for each in reader:
                     if each is None:
                         return

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import trio
 
+from reactor.fleet.link.api import JetStreamApi, acknowledged
 from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError
-from reactor.fleet.link.jetstream import JetStream, acknowledged
 from reactor.fleet.link.queues import Messages
 
 _IN_FLIGHT = 16
@@ -18,7 +18,7 @@ _AFTERMATH = 1.0
 class Upload:
     """The upload of one object. Each chunk is sent once: a repeated one could arrive out of order."""
 
-    def __init__(self, js: JetStream, subject: str, reply: str, messages: Messages) -> None:
+    def __init__(self, js: JetStreamApi, subject: str, reply: str, messages: Messages) -> None:
         self._js = js
         self._subject = subject
         self._reply = reply
@@ -66,7 +66,7 @@ class Upload:
 
 
 @contextmanager
-def uploading(js: JetStream, subject: str) -> Iterator[Upload]:
+def uploading(js: JetStreamApi, subject: str) -> Iterator[Upload]:
     """Yield an upload to ``subject``."""
     connection = js.connection
     reply = connection.inbox("p")
