@@ -29,7 +29,7 @@ from reactor.hostfs import (
     scan_directory,
     set_attributes,
 )
-from reactor.resources.file.state import FileState
+from reactor.resources.file.state import FileState, Wrong
 
 if TYPE_CHECKING:
     from reactor.resources.file.reconciler import Reconciler
@@ -54,15 +54,6 @@ class DesiredTree(NamedTuple):
     special: int
     file_mode: int | None
     spared: Collection[str]
-
-
-class Wrong(NamedTuple):
-    """A file or directory that is not as desired. ``refusal`` says why it must not be changed."""
-
-    path: str
-    wanted: Attributes
-    changes: tuple[Change, ...]
-    refusal: ResourceError | None = None
 
 
 class TreeReconciler:
