@@ -8,13 +8,14 @@ from typing import Any
 from reactor.language.errors import Fault, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, ParsedTemplate, parse_cached
+from reactor.language.templates.engine import Delimiters, Loader
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse
 from reactor.language.templates.go.renderer import Definition, Run
 from reactor.language.templates.literals import quote
 from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.parse_cache import ParsedTemplate, parse_cached
 from reactor.suggestions import closest
 
 DEFAULT_DELIMITERS = ("{{", "}}")
