@@ -128,7 +128,7 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({"ensure": "absent"}, {"losses": ("/home/alice", "the group alice")}, ["removed the user and /home/alice and the group alice"]),
     ],
 )  # fmt: skip
-def test_decisions(properties, found, steps):
+def test_each_state_leads_to_its_plan(properties, found, steps):
     state = UserState(**{"account": ACCOUNT, "numbers": NUMBERS, **found})
     plan = User(name="alice", **properties).plan(state, refresh=False)
     assert [action.did for action in plan] == steps
