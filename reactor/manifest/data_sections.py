@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 from reactor.data.annotations import Found, Path, find_annotations, has_annotations
-from reactor.data.problem import DataProblem, DocumentPath
+from reactor.data.problem import DataProblem
 from reactor.data.resolve import Layer, Resolved, resolve
-from reactor.data.validation import Annotations, ignored, secret_paths
+from reactor.data.validation import Annotations, ignored, secret_paths, value_at
 from reactor.language.secrets import SecretText
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
@@ -100,7 +100,7 @@ def data_of(
     annotations = annotations_of(root, problems.source.text)
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
     for path in resolved.secrets:
-        register_secret(_unmarked(_value(resolved.values, path)))
+        register_secret(_unmarked(value_at(resolved.values, path)))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
 
@@ -123,7 +123,7 @@ def resolve_sections(
         document, inputs.facts, over=over, annotations=annotations, strict=strict, moment=inputs.moment
     )
     for problem in resolved.problems:
-        if _value(root, problem.path) is not INVALID:
+        if value_at(root, problem.path) is not INVALID:
             add_problem(problem, root, problems)
     placed = [
         each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
@@ -217,11 +217,3 @@ def _is_broken(node: Any) -> bool:
     if isinstance(node, dict):
         return any(map(_is_broken, node.values()))
     return any(map(_is_broken, node)) if isinstance(node, list) else node is INVALID
-
-
-def _value(values: Any, path: DocumentPath) -> Any:
-    for key in path:
-        if not isinstance(values, dict) or key not in values:
-            return None
-        values = values[key]
-    return values

@@ -6,10 +6,10 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, PrivateAttr
+from pydantic import AfterValidator
 
 from reactor import (
     Action,
@@ -102,8 +102,6 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and after the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
-
-    _normal_forms: NormalForms | None = PrivateAttr(default=None)
 
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
@@ -212,11 +210,9 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         words = f"the content of {self._key.file} could not be brought back"
         raise ResourceError(words, "change it by hand, or remove reverse")
 
-    @property
+    @cached_property
     def _forms(self) -> NormalForms:
-        if self._normal_forms is None:
-            self._normal_forms = NormalForms(self.kind, self.name)
-        return self._normal_forms
+        return NormalForms(self.kind, self.name)
 
     @property
     def _key(self) -> Key:
