@@ -6,22 +6,13 @@ import re
 import zlib
 from pathlib import Path
 
-import pytest
 from buckets import make_bucket, make_store
 from record import CONTENT, RECORDING, written
 
-from reactor.fleet.link.connection import connected
 from reactor.fleet.link.context import read_context, selected_context
-from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 
 RECORDED = json.loads(RECORDING.read_text())
-
-
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
-        yield JetStream(connection)
 
 
 async def written_again(js, stream):

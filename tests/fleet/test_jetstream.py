@@ -17,12 +17,6 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 
 
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
-
-
 @pytest.fixture(params=[True, False], ids=["direct", "by-the-leader"])
 async def stream(js, request):
     """The name of an empty stream; its subjects are below that name."""

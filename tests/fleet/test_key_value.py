@@ -12,12 +12,6 @@ from reactor.fleet.link.options import Options
 
 
 @pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
-
-
-@pytest.fixture
 async def bucket(js, request):
     made = js.key_value(request.node.name[:60])
     await make_bucket(made, history=5)

@@ -8,16 +8,7 @@ import trio
 from buckets import make_store
 from nats_servers import PATIENCE
 
-from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import DamagedError, LinkError, MissingError
-from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.options import Options
-
-
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
 
 
 @pytest.fixture
