@@ -11,7 +11,7 @@ from reactor.data.problem import DataProblem
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.data.validation import Annotations, ignored, secret_paths, value_at
 from reactor.language.secrets import SecretText
-from reactor.manifest.document import check_data
+from reactor.manifest.document import DATA_SECTIONS, check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
@@ -84,7 +84,6 @@ def _offsets_within(node: Any) -> Iterator[int]:
             yield from _offsets_within(item)
 
 
-_SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})
 
 
@@ -95,7 +94,7 @@ def data_of(
 
     When ``strict``, a missing fact is an error, unless the expression has a default.
     """
-    if not any(section in root for section in _SECTIONS):
+    if not any(section in root for section in DATA_SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
@@ -118,7 +117,7 @@ def resolve_sections(
 
     Adds errors to ``problems``. Values that are invalid, or whose expressions fail, become null.
     """
-    document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
+    document = {key: _usable(root[key]) for key in DATA_SECTIONS if key in root} if problems else root
     resolved = resolve(
         document, inputs.facts, over=over, annotations=annotations, strict=strict, moment=inputs.moment
     )
@@ -129,7 +128,7 @@ def resolve_sections(
         each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
         for each in resolved.warnings
     ]
-    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in _SECTIONS)
+    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in DATA_SECTIONS)
     return resolved._replace(warnings=placed, is_whole=is_whole)
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The sections of a role."""
-_DATA_KEYS = ("data", "hierarchy", "overrides")
+DATA_SECTIONS = ("data", "hierarchy", "overrides")
 _NATIVE_KEYS = (
-    *_DATA_KEYS,
+    *DATA_SECTIONS,
     "assertions",
     "defaults",
     "notify",
@@ -36,7 +36,7 @@ _NATIVE_KEYS = (
     "shares",
 )
 _JET_FILE = "resources_jet_file"
-_CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "notify", "secrets", "settings")
+_CCM_FORM_KEYS = (*DATA_SECTIONS, "ccm", "notify", "secrets", "settings")
 _FOR_EDITORS = "$schema"
 """The key that names the schema for editors; it is ignored here."""
 

@@ -27,13 +27,13 @@ from reactor import (
 )
 from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path
 from reactor.resources import textfile
+from reactor.resources.managed_header import HEADER
 
 _SEPARATOR = re.compile(r"[./]")
 _COMPONENT = re.compile(r"[A-Za-z0-9_.:@+-]+")
 _SWAPPED = str.maketrans("./", "/.")
 _SWITCHES = {"true": "1", "false": "0"}
 """The values of the kernel for the booleans of YAML."""
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _VALUE = "value"
 
 
@@ -225,7 +225,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             return None
         key = self._key
         name = "/".join(key.components) if "/" in key.dotted else key.dotted
-        return f"{_HEADER}{name} = {self.value}\n"
+        return f"{HEADER}{name} = {self.value}\n"
 
     async def _set(self, value: str, before: str) -> bool:
         """Write the value. If it reads back differently, write it again, in case another program wrote in between.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor.fleet.bucket_names import STATE
+from reactor.fleet.bucket_names import EVENT, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
@@ -14,7 +14,6 @@ from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
 
-SUBJECT = "reactor.event."
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
 
@@ -76,7 +75,7 @@ class EventSender:
     async def _deliver(self, batch: EventBatch) -> None:
         """Send a batch until it is acknowledged. The server drops a repetition by its message id."""
         pause = FIRST_PAUSE
-        subject = SUBJECT + self._host.identity.id
+        subject = EVENT + self._host.identity.id
         data = encode_batch(batch.records)
         ids = batch.secret, batch.first, batch.last
         headers = {BATCH: str(BatchId.of(*ids))}
