@@ -248,9 +248,6 @@ def _changed(name: str, names: Mapping[str, Any]) -> ModuleType:
 def _places(late: ModuleType, user: ModuleType) -> Iterator[tuple[dict[str, Any], str]]:
     """Where an import looks for the module: the table of modules, and the package that it belongs to."""
     if late.__name__ == "builtins":  # not imported: every module names its own
-        vars(user)["__builtins__"] = vars(
-            builtins
-        )  # as Python does; from 3.12, its imports in C fail without it
         yield vars(user), "__builtins__"
         return
     yield sys.modules, late.__name__

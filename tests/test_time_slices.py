@@ -62,7 +62,7 @@ def test_the_nice_value_and_other_threads_keep_what_they_have():
     assert slice_here() == before
 
 
-def test_another_policy_stays():
+def test_a_policy_of_another_kind_is_left_as_it_is():
     def work():
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         with long_slice():

@@ -17,7 +17,7 @@ from reactor.control.full_checks import LARGEST_REQUEST, REQUEST_KEYS, PartQueue
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.protocol import RefusedError, StatusQuery
-from reactor.control.requests import body_of, failure_handlers, reason_of, refuse
+from reactor.control.requests import body_of, cancel_at_disconnect, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import RunHandle
 
 PREFIX = "/v1"
@@ -110,7 +110,7 @@ class EventStream:
         place.stay()
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_leave, receive, nursery.cancel_scope)
+                nursery.start_soon(cancel_at_disconnect, receive, nursery.cancel_scope)
                 headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 await _send_part(send, ": events from now on\n\n")
@@ -137,7 +137,7 @@ class FullCheckStream:
         place.stay()
         parts = PartQueue(place.leave)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_leave, receive, nursery.cancel_scope)
+            nursery.start_soon(cancel_at_disconnect, receive, nursery.cancel_scope)
             nursery.start_soon(answering.answer, request, parts)
             headers = [(b"content-type", b"application/jsonl"), (b"cache-control", b"no-store")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -145,12 +145,6 @@ class FullCheckStream:
                 await _send_part(send, text)
             await send({"type": "http.response.body", "body": b""})
             nursery.cancel_scope.cancel()
-
-
-async def _leave(receive: Receive, scope: trio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
 
 
 async def _send_part(send: Send, text: str) -> None:

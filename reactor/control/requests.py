@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive
+from trio import CancelScope
 
 from reactor.control.broadcast import TooManyReadersError
 from reactor.control.names import UnknownNameError
@@ -24,6 +26,13 @@ class BadRequestError(ReactorError):
     """The request is invalid."""
 
     code = "R0606"
+
+
+async def cancel_at_disconnect(receive: Receive, scope: CancelScope) -> None:
+    """Cancel ``scope`` as soon as the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
 def refuse(message: str, hint: str) -> NoReturn:

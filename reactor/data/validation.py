@@ -30,7 +30,7 @@ def check(
 ) -> Iterator[DataProblem]:
     """Yield a problem for each value that fails a check. Messages show no value at or below the paths ``secrets``."""
     for path, found in annotations.items():
-        value = _at(values, path)
+        value = value_at(values, path)
         is_secret = any(path[: len(secret)] == secret for secret in secrets)
         for annotation in found:
             message = _broken(annotation, value, is_secret=is_secret)
@@ -103,7 +103,8 @@ def _passes(validation: str, value: str) -> bool:
     return answer
 
 
-def _at(values: Any, path: Path) -> Any:
+def value_at(values: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at ``path``; None if there is none, or if the path leads into a list."""
     for key in path:
         if not isinstance(values, dict) or key not in values:
             return None

@@ -18,6 +18,8 @@ from reactor.errors import ReactorError
 
 MOST_BYTES = 64 * 1024
 """The size limit of a document, in bytes."""
+_VERSION = 1
+"""The version of all documents."""
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DIGEST = re.compile(r"sha256-[0-9a-f]{64}")
@@ -106,12 +108,12 @@ class Document:
         self.fields = fields
         self.what = what
 
-    def require_version(self, version: int = 1) -> None:
-        """Raise DocumentError unless ``v`` is ``version``."""
+    def require_version(self) -> None:
+        """Raise DocumentError unless ``v`` is the version that is understood here."""
         found = self.fields.get("v")
-        if found != version or isinstance(found, bool):
-            hint = "install a newer reactor here" if isinstance(found, int) and found > version else None
-            raise DocumentError(f"{self.what} has version {found!r}, and {version} is understood here", hint)
+        if found != _VERSION or isinstance(found, bool):
+            hint = "install a newer reactor here" if isinstance(found, int) and found > _VERSION else None
+            raise DocumentError(f"{self.what} has version {found!r}, and {_VERSION} is understood here", hint)
 
     def require_known(self, known: Iterable[str]) -> None:
         """Raise DocumentError if there is a field that is not ``known``."""

@@ -119,7 +119,7 @@ if TYPE_CHECKING:
         listing_of,
         lock_temporary,
     )
-    from reactor.hostfs.tree import mount_points_in, refuse_mounts
+    from reactor.hostfs.tree import mounted_below, refuse_mounts
     from reactor.hostfs.writers import (
         is_only_ours,
         others_may_replace,
@@ -149,7 +149,7 @@ _HOMES = {
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
-    "tree": ("mount_points_in", "refuse_mounts"),
+    "tree": ("mounted_below", "refuse_mounts"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only", "refuse_unchangeable"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -204,7 +204,7 @@ __all__ = [
     "lock_holder",
     "lock_temporary",
     "make_directories",
-    "mount_points_in",
+    "mounted_below",
     "names_of",
     "new_file_diff",
     "open_content",

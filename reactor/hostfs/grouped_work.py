@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import trio
 
@@ -24,8 +24,6 @@ from reactor.resource.threads import NO_THREAD
 
 if TYPE_CHECKING:
     from outcome import Outcome
-
-    from reactor.hostfs.disks import DiskChange
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -140,10 +138,22 @@ def _fail_without_thread() -> None:
     raise OSError(errno.EAGAIN, NO_THREAD)
 
 
+class Change(Protocol):
+    """The change that a job makes: it is told what it waits for, and may be cancelled."""
+
+    is_cancelled: bool
+
+    def expect_answer(self) -> None:
+        """A call that changes names, attributes or memory begins."""
+
+    def expect_flush(self) -> None:
+        """A flush begins."""
+
+
 class Job(Generic[_Result]):
     """Steps that are carried out, for ``change`` if that is given."""
 
-    def __init__(self, steps: Steps[_Result], change: DiskChange | None = None) -> None:
+    def __init__(self, steps: Steps[_Result], change: Change | None = None) -> None:
         self._steps = steps
         self._change = change
         self._result: _Result | None = None

@@ -120,12 +120,20 @@ def _error_handler(parent: str) -> Callable[[object, str, _Caught], None]:
 def _mounted_in(directory: int, base: str) -> str | None:
     """The latest mount point at or below ``base``; None if there is none, or no /proc."""
     with suppress(OSError):
-        points = mount_points_in(os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base))
+        points = _mount_points_in(os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base))
         return points[-1] if points else None
     return None
 
 
-def mount_points_in(top: str) -> list[str]:
+def mounted_below(root: str) -> frozenset[str]:
+    """The paths below ``root`` on which something is mounted, also by way of symlinks in ``root``; none without /proc."""
+    with suppress(OSError):
+        top = os.path.realpath(root)
+        return frozenset(root + point[len(top) :] for point in _mount_points_in(top) if point != top)
+    return frozenset()
+
+
+def _mount_points_in(top: str) -> list[str]:
     """The mount points at or below the path ``top``, which contains no symlink, in the order of mounting.
 
     Raises OSError when /proc is missing.

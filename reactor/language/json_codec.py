@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Final
 
 from reactor.language.errors import FunctionError
 from reactor.language.values import INT_MAX, INT_MIN, kind, to_string
 
+FOR_HTML: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+"""Escapes that make JSON safe in HTML and JavaScript, as Go writes it."""
 _WHOLE_NUMBERS_BELOW = 1e21
 _ESCAPED_UNIT = re.compile(
     r"(?P<pair>\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.language.secrets import paths_of_secrets
-from reactor.manifest.document import Document
+from reactor.manifest.document import Document, Part
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems, Source, read_source, with_line_feeds
 from reactor.manifest.yaml_tree import parse
-from reactor.named_tuple import NamedTuple
 from reactor.resource.composite import Composite
 from reactor.resource.declared import declare
 from reactor.resource.diagnostic import Diagnostic
@@ -30,19 +29,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 10
 """The maximum depth of manifests that apply each other."""
-
-
-class Part(NamedTuple):
-    """One manifest file: its outline, its data, and the indices of all its resources.
-
-    It ``is_separable`` if its text certainly has no anchors and merged maps, so that each value can be parsed alone.
-    """
-
-    file: str
-    document: Document
-    data: Resolved
-    indices: range
-    is_separable: bool = False
 
 
 class ChildManifests:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from reactor.data.annotations import Found, Path, find_annotations, has_annotations
-from reactor.data.problem import DataProblem, DocumentPath
+from reactor.data.problem import DataProblem
 from reactor.data.resolve import Layer, Resolved, resolve
-from reactor.data.validation import Annotations, ignored, secret_paths
+from reactor.data.validation import Annotations, ignored, secret_paths, value_at
 from reactor.language.secrets import SecretText
-from reactor.manifest.document import check_data
+from reactor.manifest.document import DATA_SECTIONS, check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
@@ -84,7 +84,6 @@ def _offsets_within(node: Any) -> Iterator[int]:
             yield from _offsets_within(item)
 
 
-_SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})
 
 
@@ -95,12 +94,12 @@ def data_of(
 
     When ``strict``, a missing fact is an error, unless the expression has a default.
     """
-    if not any(section in root for section in _SECTIONS):
+    if not any(section in root for section in DATA_SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
     for path in resolved.secrets:
-        register_secret(_unmarked(_value(resolved.values, path)))
+        register_secret(_unmarked(value_at(resolved.values, path)))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
 
@@ -118,18 +117,18 @@ def resolve_sections(
 
     Adds errors to ``problems``. Values that are invalid, or whose expressions fail, become null.
     """
-    document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
+    document = {key: _usable(root[key]) for key in DATA_SECTIONS if key in root} if problems else root
     resolved = resolve(
         document, inputs.facts, over=over, annotations=annotations, strict=strict, moment=inputs.moment
     )
     for problem in resolved.problems:
-        if _value(root, problem.path) is not INVALID:
+        if value_at(root, problem.path) is not INVALID:
             add_problem(problem, root, problems)
     placed = [
         each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
         for each in resolved.warnings
     ]
-    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in _SECTIONS)
+    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in DATA_SECTIONS)
     return resolved._replace(warnings=placed, is_whole=is_whole)
 
 
@@ -217,11 +216,3 @@ def _is_broken(node: Any) -> bool:
     if isinstance(node, dict):
         return any(map(_is_broken, node.values()))
     return any(map(_is_broken, node)) if isinstance(node, list) else node is INVALID
-
-
-def _value(values: Any, path: DocumentPath) -> Any:
-    for key in path:
-        if not isinstance(values, dict) or key not in values:
-            return None
-        values = values[key]
-    return values

@@ -9,8 +9,7 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import OUTPUT, DeferredBinding
 from reactor.manifest.evaluation import MisplacedError, evaluated, expressives
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, elements_of, inside
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, KnownOutputs, LoopValues, elements_of, inside
 from reactor.manifest.phrasing import shown
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -17,11 +17,14 @@ from reactor.named_tuple import NamedTuple
 from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 
+if TYPE_CHECKING:
+    from reactor.data.resolve import Resolved
+
 PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The sections of a role."""
-_DATA_KEYS = ("data", "hierarchy", "overrides")
+DATA_SECTIONS = ("data", "hierarchy", "overrides")
 _NATIVE_KEYS = (
-    *_DATA_KEYS,
+    *DATA_SECTIONS,
     "assertions",
     "defaults",
     "notify",
@@ -33,7 +36,7 @@ _NATIVE_KEYS = (
     "shares",
 )
 _JET_FILE = "resources_jet_file"
-_CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "notify", "secrets", "settings")
+_CCM_FORM_KEYS = (*DATA_SECTIONS, "ccm", "notify", "secrets", "settings")
 _FOR_EDITORS = "$schema"
 """The key that names the schema for editors; it is ignored here."""
 
@@ -121,6 +124,19 @@ class Document(NamedTuple):
     is_ccm: bool = False
     pre_message: Message | None = None
     post_message: Message | None = None
+
+
+class Part(NamedTuple):
+    """One manifest file: its outline, its data, and the indices of all its resources.
+
+    It ``is_separable`` if its text certainly has no anchors and merged maps, so that each value can be parsed alone.
+    """
+
+    file: str
+    document: Document
+    data: Resolved
+    indices: range
+    is_separable: bool = False
 
 
 NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
@@ -10,22 +9,17 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from reactor.language.errors import ExpressionError
-from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.scope import Scope
 from reactor.language.secrets import with_unrelated
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions, OtherSecrets
-from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 from reactor.named_tuple import NamedTuple
 from reactor.resource.hashes import blake2b
 
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-"""Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
-
 LOCAL_NAMES = ("item", "key", "subitem", "subkey", "Parameters")
 """The names that exist only in a loop, or in a role."""
 
-_NO_SECRETS: Mapping[str, Any] = {}
 _OF_THE_HOST = frozenset(("Facts", "Environ"))
 """The roots that the manifest does not give."""
 _DIGEST_SIZE = 16
@@ -124,32 +118,6 @@ class ExpressionContext(NamedTuple):
     source: Source
     expression_functions: ExpressionFunctions
     data_digest: DataDigest
-
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        data: Mapping[str, Any],
-        secrets: frozenset[tuple[str, ...]],
-        inputs: Inputs,
-        *,
-        strict: bool,
-        values: Mapping[str, Any] = _NO_SECRETS,
-    ) -> ExpressionContext:
-        """Return the context of a manifest with this ``data``, of which the paths ``secrets`` are secret.
-
-        ``values`` are the secrets that the manifest declares; it is the root ``Secrets``. When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
-        """
-        environ = inputs.environ if strict else TextMap(inputs.environ)
-        names = {"Facts": inputs.facts, "Data": data, "Environ": environ, "Secrets": values, **_UNITS}
-        secret_paths = frozenset(
-            (*(("Data", *path) for path in secrets), *(("Secrets", name) for name in values))
-        )
-        base = os.path.dirname(os.path.abspath(source.file))
-        functions = ExpressionFunctions(
-            base, names, secret_paths, strict=strict, moment=inputs.moment, network=inputs.network
-        )
-        return cls(source, functions, DataDigest(data))
 
     def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionContext:
         """Return the context of one iteration of a loop.

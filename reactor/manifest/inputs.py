@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
+from reactor.language.expression.scope import TextMap
+from reactor.manifest.expression_context import DataDigest, ExpressionContext
+from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from reactor.manifest.bound_items import BoundItems
+    from reactor.manifest.loops import KnownOutputs
+    from reactor.manifest.source import Source
     from reactor.resource.network_value import Network
     from reactor.resource.role import RemoteRole
 
@@ -71,8 +77,8 @@ class Roles(Protocol):
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-KnownOutputs = dict[str, Mapping[str, Mapping[str, Any]]]
-"""For each loop over outputs, by its ref: the outputs that it was evaluated with, by the names that it uses."""
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+"""Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
 
 
 class Inputs(NamedTuple):
@@ -113,6 +119,33 @@ class Inputs(NamedTuple):
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""
         return self._replace(moment=datetime.now(UTC))
+
+    def expression_context(
+        self,
+        source: Source,
+        data: Mapping[str, Any],
+        secrets: frozenset[tuple[str, ...]],
+        *,
+        strict: bool,
+        declared: Mapping[str, Any] = _NOTHING,
+    ) -> ExpressionContext:
+        """Return the context of the manifest ``source`` with this ``data``, of which the paths ``secrets`` are secret.
+
+        ``declared`` are the secrets that the manifest declares: the root ``Secrets``. When ``strict``, a missing key is
+        an error; else it is nil or empty, as in CCM.
+        """
+        environ = self.environ if strict else TextMap(self.environ)
+        names = {"Facts": self.facts, "Data": data, "Environ": environ, "Secrets": declared, **_UNITS}
+        of_data, of_secrets = (("Data", *path) for path in secrets), (("Secrets", name) for name in declared)
+        functions = ExpressionFunctions(
+            os.path.dirname(os.path.abspath(source.file)),
+            names,
+            frozenset((*of_data, *of_secrets)),
+            strict=strict,
+            moment=self.moment,
+            network=self.network,
+        )
+        return ExpressionContext(source, functions, DataDigest(data))
 
     @property
     def fact_paths(self) -> list[str]:

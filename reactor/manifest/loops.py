@@ -27,6 +27,9 @@ FOR_EACH, SUBITEMS = "for_each", "subitems"
 _KEYS = frozenset((FOR_EACH, SUBITEMS))
 _NONE: frozenset[str] = frozenset()
 
+KnownOutputs = dict[str, collections.abc.Mapping[str, collections.abc.Mapping[str, Any]]]
+"""For each loop over outputs, by its ref: the outputs that it was evaluated with, by the names that it uses."""
+
 
 class Loop(Model):
     """The keys of a declaration that make it a loop."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reactor.errors import Place
-from reactor.manifest.child_manifests import Part
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.document import Message, Settings, joined
+from reactor.manifest.document import Message, Part, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
 from reactor.manifest.manifest_loader import ManifestLoader

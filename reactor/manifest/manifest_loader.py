@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
 from reactor.manifest.binding import Binder
-from reactor.manifest.child_manifests import ChildManifests, Part
+from reactor.manifest.child_manifests import ChildManifests
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import (
     NO_DOCUMENT,
@@ -16,6 +16,7 @@ from reactor.manifest.document import (
     PARAMETERS,
     Document,
     Message,
+    Part,
     is_ccm,
     read_document,
 )
@@ -151,13 +152,12 @@ class ManifestLoader:
         """Return the context of the expressions in a file with this ``data``."""
         # Invalid values may have removed other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
-        return ExpressionContext.of(
+        return self._inputs.expression_context(
             problems.source,
             data.values,
             data.secrets,
-            self._inputs,
             strict=strict and is_whole,
-            values=self._secrets,
+            declared=self._secrets,
         )
 
     def _read_entries(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import masked
-from reactor.manifest.child_manifests import Part
 from reactor.manifest.deferred import DeferredBinding
+from reactor.manifest.document import Part
 from reactor.manifest.manifest import Manifest
 from reactor.resource.base import Resource
 from reactor.resource.deferred_loop import DeferredLoop

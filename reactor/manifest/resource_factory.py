@@ -19,8 +19,7 @@ from reactor.manifest.evaluation import (
     report_expression,
 )
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, KnownOutputs, LoopValues, uses_outputs
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector, report_again

@@ -14,7 +14,7 @@ from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.gc_control import free_dict
 
 if TYPE_CHECKING:
-    from reactor.manifest.child_manifests import Part
+    from reactor.manifest.document import Part
     from reactor.manifest.notify_channels import Channel
 
 _Spot = tuple[LineMap, int, int]

@@ -16,14 +16,9 @@ from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.property_types import Model
+from reactor.resource.property_types import Model, as_list
 
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Strings = Annotated[tuple[str, ...], BeforeValidator(_as_list), WithJsonSchema({"type": ["string", "array"]})]
+Strings = Annotated[tuple[str, ...], BeforeValidator(as_list), WithJsonSchema({"type": ["string", "array"]})]
 """Strings; a single one needs no list."""
 
 

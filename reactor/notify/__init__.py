@@ -6,8 +6,8 @@ could not be sent is kept, also over a restart: in the state directory. Repairs 
 - ``alerts``: groups the events of one channel, and decides when to send; it does no I/O;
 - ``alert_file``: keeps the alerts in the state directory;
 - ``message``: a group of alerts as text, as JSON and as the body that a template gives;
-- ``webhook``, ``mail``, ``command``: send one message;
+- ``sender``: sends a message through the channel that is declared: a webhook, a command, or ``mail``; ``errors``: its
+  error;
 - ``smtp_session``: bounds what a mail server answers, and ends its connection;
-- ``sender``: sends a message through the channel that is declared;
 - ``run_notifications``: the sink of events, and the task beside the engine.
 """

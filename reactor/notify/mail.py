@@ -13,8 +13,8 @@ from email.utils import formatdate, make_msgid
 import trio
 
 from reactor.manifest.notify_channels import Mail
+from reactor.notify.errors import SendError
 from reactor.notify.message import Message
-from reactor.notify.sender import SendError
 from reactor.notify.smtp_session import OpenConnections, PlainSession, TlsSession
 from reactor.resource.threads import in_thread
 from reactor.trust.authorities import tls_context

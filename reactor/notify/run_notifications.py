@@ -23,8 +23,9 @@ from reactor.engine.events import (
 from reactor.manifest.notify_channels import Channel
 from reactor.notify.alert_file import AlertFile
 from reactor.notify.alerts import Alerts
+from reactor.notify.errors import SendError
 from reactor.notify.message import Message
-from reactor.notify.sender import SendError, send
+from reactor.notify.sender import send
 from reactor.resource.redaction import redact
 
 MANIFEST = "manifest"

@@ -11,21 +11,15 @@ from functools import partial
 
 import trio
 
-from reactor.errors import ReactorError
 from reactor.language.errors import ExpressionError
 from reactor.manifest.notify_channels import Channel, Webhook
+from reactor.notify.errors import SendError
 from reactor.notify.message import Message
 from reactor.trust.rule import DistrustedError
 
 _ANSWER_BYTES = 64 * 1024
 _SUCCESS = range(200, 300)
 _PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
-
-
-class SendError(ReactorError):
-    """A message could not be sent."""
-
-    code = "R0137"
 
 
 async def send(channel: Channel, message: Message) -> None:

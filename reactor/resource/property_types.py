@@ -62,7 +62,8 @@ def _check_reference(value: str) -> str:
     return value
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
+    """Return a single string as a list of it, and anything else as it is."""
     return [value] if isinstance(value, str) else value
 
 
@@ -72,7 +73,7 @@ Reference = Annotated[str, AfterValidator(_check_reference)]
 _REFERENCE_SCHEMA = {"type": "string", "pattern": "^[^#]+#"}
 _REFERENCES_SCHEMA = {"anyOf": [_REFERENCE_SCHEMA, {"type": "array", "items": _REFERENCE_SCHEMA}]}
 
-References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
+References = Annotated[tuple[Reference, ...], BeforeValidator(as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
 """A list of references; a single reference needs no list."""
 
 _UNITS = {

@@ -19,16 +19,14 @@ from reactor.roles.errors import RoleError
 from reactor.roles.git import TIMEOUT, repository, without_credentials
 from reactor.roles.lock_file import Locked
 from reactor.source.address import Address, parse_role_address
-from reactor.source.cache import cache_directory
+from reactor.source.cache import LIMITS, MANIFEST, cache_directory
 from reactor.source.download import Version, download
 from reactor.source.temp_directory import scratch
 from reactor.trust.inputs import make_own_directory, require_own_directory
 from reactor.trust.rule import DistrustedError
-from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits
+from reactor.unpacking.members import Member, MemberType, UnpackingError
 from reactor.unpacking.unpack import unpack
 
-MANIFEST = "manifest.yaml"
-_LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
 _NAMESPACE = "reactor-role"
 
 
@@ -178,7 +176,7 @@ def _unpack(archive: Path, content: Path, archive_format: str, wanted: RemoteRol
             )
 
     try:
-        unpack(str(archive), str(content), archive_format, limits=_LIMITS, report=check_member)
+        unpack(str(archive), str(content), archive_format, limits=LIMITS, report=check_member)
     except UnpackingError as error:
         raise RoleError("R0123", f"{without_credentials(wanted.url)}: {error.message}", error.hint) from error
 

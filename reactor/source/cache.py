@@ -24,7 +24,7 @@ from reactor.unpacking.members import Member, MemberType, UnpackingError, Unpack
 from reactor.unpacking.unpack import unpack as unpack_archive
 
 MANIFEST = "manifest.yaml"
-_LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
+LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
 
 
 def unpack(archive: Path, into: Path) -> str:
@@ -42,7 +42,7 @@ def unpack(archive: Path, into: Path) -> str:
         if manifest is None and member.type is MemberType.FILE and name.name == MANIFEST:
             manifest = str(name)
 
-    unpack_archive(str(archive), str(into), "tar.gz", limits=_LIMITS, report=check_member)
+    unpack_archive(str(archive), str(into), "tar.gz", limits=LIMITS, report=check_member)
     if manifest is None:
         raise UnpackingError(f"{MANIFEST} not found in archive")
     return manifest

@@ -20,7 +20,14 @@ from starlette.types import Receive, Scope, Send
 from reactor.control.connection import place_of
 from reactor.control.names import matching
 from reactor.control.pause_file import is_valid_duration
-from reactor.control.requests import BadRequestError, body_of, failure_handlers, reason_of, refuse
+from reactor.control.requests import (
+    BadRequestError,
+    body_of,
+    cancel_at_disconnect,
+    failure_handlers,
+    reason_of,
+    refuse,
+)
 from reactor.control.run_handle import NoPausesError
 from reactor.graph.export.colours import css_variables
 from reactor.resource.property_types import parse_duration
@@ -200,7 +207,7 @@ class SseStream:
         with self._page.page_stream.listening(place.leave, _last_event_id(scope)) as listener:
             place.stay()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_leave, receive, nursery.cancel_scope)
+                nursery.start_soon(cancel_at_disconnect, receive, nursery.cancel_scope)
                 headers = [(b"content-type", b"text/event-stream")]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 while texts := await listener.take():
@@ -214,9 +221,3 @@ def _last_event_id(scope: Scope) -> int:
     """The number of the last event that the client received before it lost the connection; 0 for none."""
     since = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
     return int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
-
-
-async def _leave(receive: Receive, scope: trio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()

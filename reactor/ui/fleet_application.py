@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.requests import failure_handlers
+from reactor.control.requests import cancel_at_disconnect, failure_handlers
 from reactor.graph.export.colours import css_variables
 from reactor.ui.access import Access
 from reactor.ui.request_guard import RequestGuard
@@ -92,7 +92,7 @@ class FleetStream:
         """Serve one client."""
         place_of(scope).stay()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_leave, receive, nursery.cancel_scope)
+            nursery.start_soon(cancel_at_disconnect, receive, nursery.cancel_scope)
             headers = [(b"content-type", b"text/event-stream")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             sent = ""
@@ -103,12 +103,6 @@ class FleetStream:
                     await send({"type": "http.response.body", "body": body, "more_body": True})
                 else:
                     await self._page.next()
-
-
-async def _leave(receive: Receive, scope: trio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
 
 
 def _files() -> dict[str, bytes]:

@@ -17,9 +17,9 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Checked, Event, Reloaded, Reversed, Reversing
 from reactor.graph.graph import Graph
 from reactor.ui.access import Access
-from reactor.ui.details import PageHistory
 from reactor.ui.drawing import Drawing
 from reactor.ui.event_buffer import Diffs, EventBuffer
+from reactor.ui.page_history import PageHistory
 from reactor.ui.page_stream import PageStream
 from reactor.ui.status_stream import StatusStream
 

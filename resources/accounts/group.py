@@ -24,8 +24,8 @@ from reactor import (
 )
 from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import GROUP, GroupLine, find_group
-from reactor.resources.accounts.planner import Membership, groups_of, members_of, membership_change
-from reactor.resources.accounts.preflight import refuse_group
+from reactor.resources.accounts.memberships import Membership, groups_of, members_of, membership_change
+from reactor.resources.accounts.preflight import refuse_group, refuse_removal
 from reactor.resources.accounts.property_types import (
     AccountId,
     AccountName,
@@ -120,7 +120,10 @@ class Group(Resource[GroupLine | None], kind="group"):
 
     async def preflight(self, state: GroupLine | None) -> None:
         """Check that the gid is free, the members exist, and a group to remove is not the primary group of a user."""
-        await refuse_group(self, state)
+        if self.ensure == "absent":
+            refuse_removal(state)
+        else:
+            await refuse_group(self.name, self.gid, self.users or (), state)
 
     async def reversal(self, state: GroupLine | None) -> Self:
         """The group as it was, or no group."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from reactor import PathState
 from reactor.resources.accounts.database import find_user, groups
-
-if TYPE_CHECKING:
-    from reactor.resources.accounts.user import User
+from reactor.resources.accounts.user_properties import UserProperties
 
 
-def lasting_state_of(user: User, files: Sequence[str]) -> Sequence[PathState] | None:
+def lasting_state_of(user: UserProperties, files: Sequence[str]) -> Sequence[PathState] | None:
     """What a check of ``user`` compares; None if a directory service may say which group it has. Raises ResourceError.
 
     Of a home it is only known whether it answers, is there, and whose it is.

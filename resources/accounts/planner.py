@@ -1,57 +1,23 @@
-"""The decision table of a user: a pure function from the state to the plan. Also plans memberships, for both kinds."""
+"""The decision table of a user: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
 from reactor.resources.accounts import commands
-from reactor.resources.accounts.database import PasswdLine, ShadowLine
+from reactor.resources.accounts.database import PasswdLine
+from reactor.resources.accounts.memberships import membership_change
 from reactor.resources.accounts.passwords import age_options, lock_option, wanted_password
 from reactor.resources.accounts.skeleton import create_home
-
-if TYPE_CHECKING:
-    from reactor.resources.accounts.user import User
-
-Membership = Literal["minimum", "inclusive"]
-"""Whether other members may stay: `minimum` keeps them, `inclusive` removes them."""
+from reactor.resources.accounts.user_properties import UserProperties
+from reactor.resources.accounts.user_state import UserState
 
 
-@dataclass(frozen=True, slots=True)
-class UserState:
-    """The state of a user. ``shadow`` is None if it was not read; ``numbers`` are the gids of all groups, by name.
-
-    ``lacks_group``: there is no group with the gid of the primary group. ``losses``: what userdel(8) removes together
-    with the user, for messages.
-    """
-
-    account: PasswdLine | None = None
-    shadow: ShadowLine | None = None
-    groups: tuple[str, ...] = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    lacks_group: bool = False
-    lacks_home: bool = False
-    """Whether the home directory is missing, and must be created."""
-    losses: tuple[str, ...] = ()
-    foreign_home: str = ""
-    """Why the home directory does not belong to this user alone, for messages; empty if it does."""
-
-    @property
-    def left(self) -> str:
-        """The end of a sentence about a home directory that stays; empty if it belongs to this user alone."""
-        return (
-            f"; left {self.account.home}, which is {self.foreign_home}"
-            if self.account and self.foreign_home
-            else ""
-        )
-
-
-def plan_user(user: User, state: UserState) -> Plan:
+def plan_user(user: UserProperties, state: UserState) -> Plan:
     """The plan for ``state``. Raises ResourceError instead of removing root, or the user that reactor runs as."""
     if user.ensure == "absent":
         return () if state.account is None else (_remove(user, state),)
@@ -67,7 +33,7 @@ def plan_user(user: User, state: UserState) -> Plan:
     )
 
 
-def _create(user: User, state: UserState) -> Action:
+def _create(user: UserProperties, state: UserState) -> Action:
     changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
     options = _options(changes) + (["--non-unique"] if user.non_unique else [])
     if user.group is None and user.name in state.numbers:
@@ -80,7 +46,7 @@ def _create(user: User, state: UserState) -> Action:
     return _step(user, "created the user", "useradd", options, changes)
 
 
-def _repair_primary_group(user: User, state: UserState, account: PasswdLine) -> Plan:
+def _repair_primary_group(user: UserProperties, state: UserState, account: PasswdLine) -> Plan:
     """Create the missing group of the same name, or use the existing one, whose gid groupmod has changed.
 
     An interrupted useradd or groupmod leaves a user without a primary group.
@@ -95,7 +61,7 @@ def _repair_primary_group(user: User, state: UserState, account: PasswdLine) -> 
     return (Action.proven(words, run),)
 
 
-def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
+def _modify(user: UserProperties, state: UserState, account: PasswdLine) -> Plan:
     found = _found(user, state, account)
     changes = [
         Change(attribute, found[attribute], new)
@@ -113,7 +79,7 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
     return (_step(user, words, "usermod", options, changes),)
 
 
-def _make_home(user: User, state: UserState, account: PasswdLine) -> Plan:
+def _make_home(user: UserProperties, state: UserState, account: PasswdLine) -> Plan:
     home = user.home or account.home
     is_moved = (
         user.manage_home and home != account.home and os.path.isdir(account.home) and not state.foreign_home
@@ -124,7 +90,7 @@ def _make_home(user: User, state: UserState, account: PasswdLine) -> Plan:
     return (Action.proven(words, partial(create_home, home, user.name)),)
 
 
-def _change_groups(user: User, state: UserState) -> Plan:
+def _change_groups(user: UserProperties, state: UserState) -> Plan:
     if user.groups is None:
         return ()
     if not (change := membership_change(state.groups, user.groups, user.membership)):
@@ -143,7 +109,7 @@ def _change_groups(user: User, state: UserState) -> Plan:
     return (_step(user, " and ".join(words), "usermod", options, changes, is_proof=is_sure),)
 
 
-def _set_password(user: User, state: UserState) -> Plan:
+def _set_password(user: UserProperties, state: UserState) -> Plan:
     wanted = wanted_password(user.password, user.locked)
     if wanted is None:
         option = lock_option(state.shadow, user.locked)
@@ -163,7 +129,7 @@ def _set_password(user: User, state: UserState) -> Plan:
     return (Action.proven(words, run),)
 
 
-def _set_ages(user: User, state: UserState) -> Plan:
+def _set_ages(user: UserProperties, state: UserState) -> Plan:
     wanted = {
         "max_age": user.password_max_age,
         "min_age": user.password_min_age,
@@ -178,7 +144,7 @@ def _set_ages(user: User, state: UserState) -> Plan:
     return (_step(user, words, "chage", options, changes),)
 
 
-def _remove(user: User, state: UserState) -> Action:
+def _remove(user: UserProperties, state: UserState) -> Action:
     if state.account is not None and state.account.uid in (0, os.geteuid()):
         owner = "root" if state.account.uid == 0 else "the user that runs reactor"
         raise ResourceError(
@@ -198,13 +164,13 @@ _OPTIONS = {
 }
 
 
-def _wanted(user: User) -> dict[str, str]:
+def _wanted(user: UserProperties) -> dict[str, str]:
     """The desired values as they are in the files; the group by name if the manifest names one."""
     values = {attribute: getattr(user, attribute) for attribute in _OPTIONS}
     return {attribute: str(value) for attribute, value in values.items() if value is not None}
 
 
-def _found(user: User, state: UserState, account: PasswdLine) -> dict[str, str]:
+def _found(user: UserProperties, state: UserState, account: PasswdLine) -> dict[str, str]:
     names = [name for name, gid in state.numbers.items() if gid == account.gid]
     if not isinstance(user.group, str) or not names:
         group = str(account.gid)
@@ -228,7 +194,7 @@ def _options(changes: Iterable[Change]) -> list[str]:
 
 
 def _step(
-    user: User,
+    user: UserProperties,
     words: str,
     program: str,
     options: Iterable[str] = (),
@@ -246,33 +212,3 @@ def _step(
         is_proof=is_proof,
         reads_back=not is_proof,
     )
-
-
-class MembershipChange(NamedTuple):
-    """The names ``added`` and ``removed``, and all names ``after`` the change. Falsy if nothing changes."""
-
-    added: list[str]
-    removed: list[str]
-    after: list[str]
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
-
-def membership_change(
-    found: Sequence[str], wanted: Sequence[str], membership: Membership
-) -> MembershipChange:
-    """The change from the members ``found`` to those ``wanted``."""
-    added = [name for name in wanted if name not in found]
-    removed = [name for name in found if name not in wanted and membership == "inclusive"]
-    return MembershipChange(added, removed, [name for name in found if name not in removed] + added)
-
-
-def members_of(group: str) -> str:
-    """The namespace of claims on the members of ``group``. Its keys are users."""
-    return f"members of the group {group}"
-
-
-def groups_of(user: str) -> str:
-    """The namespace of claims on the groups of ``user``. Its keys are groups."""
-    return f"groups of the user {user}"

@@ -11,18 +11,14 @@ import os
 import pwd
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reactor import ResourceError, in_thread
 from reactor.resources.accounts.database import GroupLine, PasswdLine, groups, users
-
-if TYPE_CHECKING:
-    from reactor.resources.accounts.group import Group
-    from reactor.resources.accounts.planner import UserState
-    from reactor.resources.accounts.user import User
+from reactor.resources.accounts.user_properties import UserProperties
+from reactor.resources.accounts.user_state import UserState
 
 
-async def refuse_user(user: User, state: UserState) -> None:
+async def refuse_user(user: UserProperties, state: UserState) -> None:
     """Raise the ResourceError with which the change of ``user`` from ``state`` would fail."""
     if user.ensure == "absent":
         return
@@ -37,20 +33,20 @@ async def refuse_user(user: User, state: UserState) -> None:
     ResourceError.raise_all([*filter(None, problems)])
 
 
-async def refuse_group(group: Group, state: GroupLine | None) -> None:
-    """Raise the ResourceError with which the change of ``group`` from ``state`` would fail."""
-    if group.ensure == "absent":
-        owner = next((each.name for each in users() if state is not None and each.gid == state.gid), None)
-        if owner is not None:
-            words = f"can't remove the group {group.name}: it is the primary group of the user {owner}"
-            raise ResourceError(words, "remove the user first, or give the user another group")
-        return
-    if group.gid is not None and (state is None or state.gid != group.gid):
-        taken = next(
-            (each.name for each in groups() if each.gid == group.gid and each.name != group.name), None
-        )
-        _refuse_taken("gid", group.gid, taken)
-    ResourceError.raise_all([*filter(None, [await _missing_user(name) for name in group.users or ()])])
+def refuse_removal(group: GroupLine | None) -> None:
+    """Raise ResourceError if ``group`` is the primary group of a user."""
+    owner = next((each.name for each in users() if group is not None and each.gid == group.gid), None)
+    if group is not None and owner is not None:
+        words = f"can't remove the group {group.name}: it is the primary group of the user {owner}"
+        raise ResourceError(words, "remove the user first, or give the user another group")
+
+
+async def refuse_group(name: str, gid: int | None, members: Iterable[str], state: GroupLine | None) -> None:
+    """Raise the ResourceError with which the group ``name`` could not get this gid, or these members."""
+    if gid is not None and (state is None or state.gid != gid):
+        taken = next((each.name for each in groups() if each.gid == gid and each.name != name), None)
+        _refuse_taken("gid", gid, taken)
+    ResourceError.raise_all([*filter(None, [await _missing_user(member) for member in members])])
 
 
 def _refuse_taken(what: str, number: int, owner: str | None) -> None:

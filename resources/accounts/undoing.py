@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from reactor.resources.accounts.planner import UserState
 from reactor.resources.accounts.property_types import irreversible
+from reactor.resources.accounts.user_properties import UserProperties
+from reactor.resources.accounts.user_state import UserState
 
-if TYPE_CHECKING:
-    from reactor.resources.accounts.user import User
-
-_UserT = TypeVar("_UserT", bound="User")
+_UserT = TypeVar("_UserT", bound=UserProperties)
 _AGES = ("max_age", "min_age", "warn_days")
 _RESTORED = (
     "uid",
@@ -56,7 +54,7 @@ def reversal_of(user: _UserT, state: UserState) -> _UserT:
         raise irreversible(f"the user {user.name}") from error
 
 
-def has_all_of(recorded: User, user: User) -> bool:
+def has_all_of(recorded: UserProperties, user: UserProperties) -> bool:
     """Whether ``recorded``, an earlier reversal, restores all that ``user`` may change.
 
     The group and the lock are not asked for: that they were as by default is not recorded.

@@ -27,11 +27,6 @@ class Group(NamedTuple):
     slaves: Mapping[str, str]
     choices: Mapping[str, Choice]
 
-    @property
-    def best(self) -> str | None:
-        """The choice of the highest priority: of several, the first."""
-        return max(self.choices, key=lambda path: self.choices[path].priority, default=None)
-
 
 class AlternativesState(NamedTuple):
     """The group, None if there is none; where the choice leads; and whether the common name leads to the choice."""

@@ -1,6 +1,6 @@
-"""The kind ``container``: one container of docker or podman.
+"""The kinds ``container`` and ``container_network``: containers of docker or podman, and networks between them.
 
-`kind` holds the properties and the plan, and `property_types` their types. `declaration` is what is sent to the daemon,
+`kind` holds the properties and the plan of a container, `property_types` their types, and `network` is the kind of a network. `declaration` is what is sent to the daemon,
 `daemon` asks it, and `changes` replaces, starts and stops containers. `host_paths` judges what is mounted.
 """
 

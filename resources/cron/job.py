@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from reactor.resources.managed_header import HEADER
 from reactor.resources.shared_lines import without
 
-HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _MARK = "# reactor: "
 _HEADER_LINES = 3
 _BACKSLASHES = re.compile(r"\\{2,}|\\(?=%)")

@@ -23,13 +23,13 @@ from reactor.hostfs import (
     ErrorContext,
     FileType,
     attributes_diff,
-    mount_points_in,
+    mounted_below,
     open_path,
     refuse_foreign_link,
     scan_directory,
     set_attributes,
 )
-from reactor.resources.file.state import FileState
+from reactor.resources.file.state import FileState, Wrong
 
 if TYPE_CHECKING:
     from reactor.resources.file.reconciler import Reconciler
@@ -54,15 +54,6 @@ class DesiredTree(NamedTuple):
     special: int
     file_mode: int | None
     spared: Collection[str]
-
-
-class Wrong(NamedTuple):
-    """A file or directory that is not as desired. ``refusal`` says why it must not be changed."""
-
-    path: str
-    wanted: Attributes
-    changes: tuple[Change, ...]
-    refusal: ResourceError | None = None
 
 
 class TreeReconciler:
@@ -123,7 +114,7 @@ class TreeReconciler:
     def _walk(self, wanted: Attributes) -> Iterator[Wrong]:
         """The entries of the whole tree that differ. Without recursion, since a user may nest it deeper than the stack."""
         root = self._tree.path
-        self._mounted = _mounted_in(root)
+        self._mounted = mounted_below(root)
         device = os.lstat(root).st_dev
         pending = [root]
         while pending:
@@ -247,13 +238,6 @@ def _entries(directory: str) -> Iterator[tuple[str, os.stat_result]]:
         for entry in entries:
             with suppress(FileNotFoundError):
                 yield f"{directory}/{entry.name}", entry.stat(follow_symlinks=False)
-
-
-def _mounted_in(root: str) -> frozenset[str]:
-    with suppress(OSError):
-        top = os.path.realpath(root)
-        return frozenset(root + point[len(top) :] for point in mount_points_in(top) if point != top)
-    return frozenset()
 
 
 async def _diff_of(todo: list[Wrong]) -> Diff:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from reactor import ResourceError
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -16,9 +17,6 @@ from reactor.hostfs import (
     ShortFile,
 )
 from reactor.resources.file.validator import Validator
-
-if TYPE_CHECKING:
-    from reactor.resources.file.owned_tree import Wrong
 
 
 class Settings(NamedTuple):
@@ -49,6 +47,15 @@ class Desired(NamedTuple):
     path: str
     settings: Settings
     content: Content | None = None
+
+
+class Wrong(NamedTuple):
+    """A file or directory that is not as desired. ``refusal`` says why it must not be changed."""
+
+    path: str
+    wanted: Attributes
+    changes: tuple[Change, ...]
+    refusal: ResourceError | None = None
 
 
 class FileState(NamedTuple):

@@ -15,11 +15,11 @@ from reactor.hostfs import ErrorContext, remove_path
 from reactor.resources import textfile
 from reactor.resources.firewall.nft import text_of
 from reactor.resources.firewall.ruleset import Line
+from reactor.resources.managed_header import HEADER
 from reactor.resources.system_link import read_link, write_link
 
 _UNITS: Final = "/etc/systemd/system"
 _TARGET: Final = "sysinit.target"
-_HEADER: Final = "# Managed by reactor: what is changed here is changed back.\n"
 _UNIT: Final = """\
 [Unit]
 Description=Firewall: the table inet {table} of reactor
@@ -57,8 +57,8 @@ def paths(table: str) -> BootFiles:
 def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
     """The desired content of the files. The unit is left out where there is no directory for it."""
     where = paths(table)
-    rules = _HEADER + text_of(lines)
-    unit = _HEADER + _UNIT.format(table=table, rules=where.rules, target=_TARGET)
+    rules = HEADER + text_of(lines)
+    unit = HEADER + _UNIT.format(table=table, rules=where.rules, target=_TARGET)
     return BootFiles(rules, unit, where.unit)
 
 

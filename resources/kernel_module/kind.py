@@ -23,9 +23,9 @@ from reactor import (
 from reactor.hostfs import ErrorContext, Parent, remove_path
 from reactor.resources import textfile
 from reactor.resources.kernel_module.modules import LOADED, Loaded, is_builtin, loaded, normalized, obstacle
+from reactor.resources.managed_header import HEADER
 from reactor.resources.process import ENVIRONMENT, Command, perform, run
 
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _FORBIDDEN = "/bin/false"
 
 
@@ -197,16 +197,16 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
 
     @property
     def _boot_text(self) -> str | None:
-        return f"{_HEADER}{self.name}\n" if self.ensure == "present" and self.persist else None
+        return f"{HEADER}{self.name}\n" if self.ensure == "present" and self.persist else None
 
     @property
     def _settings_text(self) -> str | None:
         if self.blacklist:
-            return f"{_HEADER}blacklist {self._module}\ninstall {self._module} {_FORBIDDEN}\n"
+            return f"{HEADER}blacklist {self._module}\ninstall {self._module} {_FORBIDDEN}\n"
         if not self.options:
             return None
         values = " ".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{_HEADER}options {self._module} {values}\n"
+        return f"{HEADER}options {self._module} {values}\n"
 
     def _write(self, path: str, text: str | None) -> Action:
         if text is None:

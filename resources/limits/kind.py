@@ -23,10 +23,10 @@ from reactor import (
 )
 from reactor.hostfs import Attributes, Inline, content_diff, remove_path, set_attributes, write_file
 from reactor.resources import shared_lines
+from reactor.resources.managed_header import HEADER
 from reactor.resources.shared_lines import Found
 
 _DIRECTORY = "/etc/security/limits.d"
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DOMAIN = re.compile(r"\*|[@%]?[A-Za-z_][A-Za-z0-9_.-]*\$?|[@%]?(\d+:\d*|:\d+|\d+)|%")
 _WANTED = Attributes(0, 0, 0o644)
@@ -216,7 +216,7 @@ class Limits(Resource[Found | None], kind="limits"):
         for item, limit in self._given.items():
             parts = limit if isinstance(limit, dict) else {"-": limit}
             lines += [f"{self._domain} {kind} {item} {value}\n" for kind, value in parts.items()]
-        return _HEADER + "".join(lines)
+        return HEADER + "".join(lines)
 
 
 def _faults_of(item: str, limit: Any) -> Iterator[PropertyProblem]:

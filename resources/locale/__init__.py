@@ -1,6 +1,7 @@
 """The kind ``locale``: a locale that programs can use, and the one that they use by default.
 
-`installed` reads which locales there are, and `generated` edits the list of Debian and makes a locale.
+`kind` holds the properties and the plan. `installed` reads which locales there are, `generated` edits the list of Debian and
+makes a locale, and `running_systemd` lets the systemd that runs know the default.
 """
 
 from reactor.resources.locale.kind import Locale

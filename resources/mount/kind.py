@@ -5,9 +5,10 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from reactor import (
     AbsolutePath,
@@ -82,8 +83,6 @@ class Mount(Resource[MountState], kind="mount"):
     """Manage a mount point or a swap area: what is mounted or in use, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
-
-    _normal_forms: NormalForms | None = PrivateAttr(default=None)
 
     name: AbsolutePath
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
@@ -236,11 +235,9 @@ class Mount(Resource[MountState], kind="mount"):
     def _is_swap(self) -> bool:
         return self.fstype == SWAP
 
-    @property
+    @cached_property
     def _forms(self) -> NormalForms:
-        if self._normal_forms is None:
-            self._normal_forms = NormalForms(self.kind, self.name)
-        return self._normal_forms
+        return NormalForms(self.kind, self.name)
 
     @property
     def _entry(self) -> Entry:

@@ -24,7 +24,7 @@ from reactor.resources.network.address_table import FoundAddress, addresses_of, 
 from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile, FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
-from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
+from reactor.resources.network.losses import NONE, Losses, lost_with_addresses, shortened
 from reactor.resources.network.preflight import refuse_address
 from reactor.resources.network.property_types import (
     FAMILIES,
@@ -236,7 +236,7 @@ class Address(Resource[AddressState], kind="address"):
         words = f"removed {self._wanted.ip}/{found.prefix_length} from {self.link}"
         beside = state.beside.get(found, ())
         if beside:
-            words += f", which keeps {listed(beside)} of its network"
+            words += f", which keeps {shortened(beside)} of its network"
         if is_last:
             words += str(state.losses)
         return Action.proven(words, partial(self._remove, found))

@@ -6,14 +6,13 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from reactor import Action, PathWatch
 from reactor.hostfs import Attributes, ErrorContext, create_directory, remove_path
 from reactor.resources import textfile
 from reactor.resources.ip_networks import IPNetwork
 
-HEADER: Final = "# Managed by reactor: what is changed here is changed back."
 _DIRECTORY_MODE, _FILE_MODE = 0o755, 0o644
 
 

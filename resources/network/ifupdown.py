@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from reactor import ResourceError
 from reactor.resources import textfile
-from reactor.resources.network.boot_files import HEADER, BootFile, Way, file_name
+from reactor.resources.managed_header import HEADER
+from reactor.resources.network.boot_files import BootFile, Way, file_name
 from reactor.resources.network.property_types import IPV4, IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -103,7 +104,7 @@ def _device(wanted: LinkProperties) -> Iterator[str]:
 
 def _stanza(link: str, options: Iterable[str], family: str = "inet", method: str = "manual") -> str:
     lines = [f"auto {link}", f"iface {link} {family} {method}", *(f"    {option}" for option in options)]
-    return "\n".join([HEADER, *lines, ""])
+    return HEADER + "\n".join([*lines, ""])
 
 
 def _name(link: str, rest: str) -> str:

@@ -12,9 +12,10 @@ from reactor import Claim, Plan, Relations, SandboxAccess, Watch, emit_output
 from reactor.resources.network import boot_files
 from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile
+from reactor.resources.network.link_observer import Renames, observe
 from reactor.resources.network.link_planner import impending_loss, plan_link
 from reactor.resources.network.link_properties import LinkProperties
-from reactor.resources.network.link_state import MISSING, LinkState, Renames, observe
+from reactor.resources.network.link_state import MISSING, LinkState
 from reactor.resources.network.losses import lost_with_link
 from reactor.resources.network.preflight import refuse_link
 from reactor.resources.network.property_types import link_path, needs_in, qualified

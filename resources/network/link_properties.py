@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from reactor import Flag, PropertyProblem, Resource
+from reactor.resources.network.link_state import LinkState
 from reactor.resources.network.property_types import (
     IPText,
     LinkName,
@@ -19,9 +20,6 @@ from reactor.resources.network.property_types import (
     name_problem,
     persist_problem,
 )
-
-if TYPE_CHECKING:  # the imported module imports this one
-    from reactor.resources.network.link_state import LinkState  # noqa: F401 - the string below names it
 
 LinkType = Literal["bridge", "veth", "vlan", "macvlan", "vxlan", "bond", "dummy"]
 
@@ -58,7 +56,7 @@ _MADE_WITH = ("peer", "parent", "id", "mode", "remote")
 _EXAMPLES = {"peer": "peer: NAME", "parent": "parent: NAME", "id": "id: 5"}
 
 
-class LinkProperties(Resource["LinkState | None"]):
+class LinkProperties(Resource[LinkState | None]):
     """The properties of a link."""
 
     ensure: Literal["present", "absent"] = "present"

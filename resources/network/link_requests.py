@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from reactor import ResourceError
+from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
-from reactor.resources.network.link_state import IFF_UP
 from reactor.resources.network.link_table import find_link, index_of
 from reactor.resources.network.property_types import IPV4, IPV6
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
+from reactor.resources.enumeration import listed
 from reactor.resources.network.address_table import FoundAddress, addresses_of
 from reactor.resources.network.link_table import name_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6
@@ -43,7 +44,9 @@ class Losses(NamedTuple):
         """The end of a sentence; empty if there are none."""
         parts = (("link", self.links), ("address", self.addresses), ("route", self.routes))
         lost = [
-            f"the {noun if len(some) == 1 else _plural(noun)} {listed(some)}" for noun, some in parts if some
+            f"the {noun if len(some) == 1 else _plural(noun)} {shortened(some)}"
+            for noun, some in parts
+            if some
         ]
         if not lost:
             return ""
@@ -54,13 +57,12 @@ class Losses(NamedTuple):
 NONE: Final = Losses()
 
 
-def listed(names: Sequence[str]) -> str:
+def shortened(names: Sequence[str]) -> str:
     """The names as an enumeration, shortened if there are many: ``a, b and 3 more``."""
     shown = list(names[:_MOST_NAMED])
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")
-    *first, last = shown
-    return f"{', '.join(first)} and {last}" if first else last
+    return listed(shown)
 
 
 async def lost_with_addresses(

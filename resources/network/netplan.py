@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reactor import ResourceError
 from reactor.resources import textfile
-from reactor.resources.network.boot_files import HEADER, BootFile, Way, file_name
+from reactor.resources.managed_header import HEADER
+from reactor.resources.network.boot_files import BootFile, Way, file_name
 from reactor.resources.network.property_types import IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -140,4 +141,4 @@ def _file(link: str, rest: str, network: Mapping[str, object] | None) -> BootFil
         lines.append(f"  {section}:")
         for name, settings in links.items():  # type: ignore[attr-defined]
             lines.append(f"    {json.dumps(name)}: {json.dumps(settings)}")
-    return BootFile(path, "\n".join([HEADER, *lines, ""]), mode=_SECRET_MODE)
+    return BootFile(path, HEADER + "\n".join([*lines, ""]), mode=_SECRET_MODE)

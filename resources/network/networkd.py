@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from reactor.resources.network.boot_files import HEADER, Base, BootFile, Way, file_name
+from reactor.resources.managed_header import HEADER
+from reactor.resources.network.boot_files import Base, BootFile, Way, file_name
 from reactor.resources.network.property_types import IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -109,7 +110,7 @@ def _used_file(link: str) -> str | None:
 
 def _text(sections: Iterable[Section]) -> str:
     """The content of a file. Keys without a value are left out, and sections without keys."""
-    parts = [f"{HEADER}\n"]
+    parts = [HEADER]
     for title, keys in sections:
         if lines := [f"{key}={value}\n" for key, value in keys.items() if value is not None]:
             parts.append("".join([f"[{title}]\n", *lines]))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reactor import ResourceError
+from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import LinkProperties
-from reactor.resources.network.link_state import IFF_UP, LinkState
+from reactor.resources.network.link_state import LinkState
 from reactor.resources.network.link_table import find_index, find_link, index_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, link_path
 from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, DesiredRoute

@@ -23,12 +23,12 @@ from reactor import (
 )
 from reactor.hostfs import Attributes, create_directory, remove_path
 from reactor.resources import textfile
+from reactor.resources.managed_header import HEADER
 
 TIMESYNCD = "/etc/systemd/timesyncd.conf.d/reactor.conf"
 CHRONY = "/etc/chrony/sources.d/reactor.sources"
 _FILES = {"timesyncd": TIMESYNCD, "chrony": CHRONY}
 _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _DIRECTORY_MODE = 0o755
 
 
@@ -160,7 +160,7 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
                 lines += ["NTP=", f"NTP={' '.join(asked)}"]  # the empty one takes away what other files say
             if self.fallback:
                 lines += ["FallbackNTP=", f"FallbackNTP={' '.join(self.fallback)}"]
-        return _HEADER + "".join(f"{line}\n" for line in lines)
+        return HEADER + "".join(f"{line}\n" for line in lines)
 
     async def _write(self, text: str) -> None:
         directory = os.path.dirname(self._path)

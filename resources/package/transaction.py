@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import trio
 
 from reactor import ResourceError
+from reactor.resources.enumeration import listed
 from reactor.resources.package.planner import Compare, Desired
 
 Versions = Mapping[str, frozenset[str]]
@@ -29,7 +30,7 @@ class Others(NamedTuple):
         """The end of a sentence about all changes, after ``beginning``; empty if there are none."""
         parts = ("removed", self.removed), ("installed", self.installed), ("upgraded", self.upgraded)
         description = [
-            f"{verb} {_listed(some)}" for verb, some in (*parts, ("downgraded", self.downgraded)) if some
+            f"{verb} {listed(some)}" for verb, some in (*parts, ("downgraded", self.downgraded)) if some
         ]
         return f"; {beginning} {', '.join(description)}" if description else ""
 
@@ -77,11 +78,6 @@ def _changes(
 def moved(name: str, old: str, new: str, compare: Compare) -> tuple[str, str]:
     """The field of `Others` and the message for a package whose version changes."""
     return "upgraded" if compare(old, new) < 0 else "downgraded", f"{name} from {old} to {new}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 Simulate = Callable[[Mapping[str, Desired]], Awaitable[Others]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 
 from reactor import ResourceError
 from reactor.hostfs import (
@@ -14,7 +13,7 @@ from reactor.hostfs import (
     ErrorContext,
     is_stale_temporary,
     is_temporary_name,
-    mount_points_in,
+    mounted_below,
     scan_directory,
 )
 from reactor.resources.scaffold.files import PERMISSIONS
@@ -134,11 +133,7 @@ class TargetTree:
         return _is_within(path, self._spared) or (_is_within(path, self._mounted) and not _is_temporary(path))
 
     def _find_mounted(self) -> frozenset[str]:
-        with suppress(OSError):
-            top = os.path.realpath(self.root)
-            points = mount_points_in(top)
-            return frozenset(os.path.relpath(point, top) for point in points if point != top)
-        return frozenset()
+        return frozenset(os.path.relpath(path, self.root) for path in mounted_below(self.root))
 
     def is_stale_temporary(self, path: str) -> bool:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no process writes it."""

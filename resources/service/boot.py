@@ -7,8 +7,8 @@ from typing import Final
 
 import trio
 
+from reactor.resources.enumeration import listed
 from reactor.resources.service.enabled_links import linking_units, other_names
-from reactor.resources.service.state import listed
 from reactor.resources.service.systemd import Systemd
 from reactor.watchers.dbus import Scope
 from reactor.watchers.units import directories

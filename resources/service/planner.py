@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from reactor import ResourceError
-from reactor.resources.service.state import NOT_FOUND, UnitState, listed
+from reactor.resources.enumeration import listed
+from reactor.resources.service.state import NOT_FOUND, UnitState
 from reactor.resources.service.systemd import FileChange, Job
 
 Step = Job | FileChange | Literal["daemon-reload"]

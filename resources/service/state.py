@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reactor.resources.enumeration import listed
+
 _RESTING = {"active", "inactive", "failed", "maintenance"}
 _DOWN = {"inactive", "failed"}
 _AT_BOOT = {"enabled", "enabled-runtime", "alias", "static", "indirect", "generated", "transient"}
@@ -143,12 +145,6 @@ class UnitState:
         if ensure == "stopped":
             return self.active == "deactivating" or self.job == "stop"
         return bool(self.job) or self.active not in _RESTING
-
-
-def listed(names: Sequence[str]) -> str:
-    """The names as an enumeration: ``a, b and c``."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def relations_to_ask(state: UnitState, ensure: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reactor import ResourceError
+from reactor.resources.enumeration import listed
 from reactor.resources.process import ENVIRONMENT, Command, run
-from reactor.resources.service.state import listed
 from reactor.watchers.dbus import CallError, Scope
 
 FACTS: Final = (

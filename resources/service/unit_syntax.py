@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+from reactor.resources.managed_header import HEADER
 
 
 def unit_file(*sections: tuple[str, Iterable[str]]) -> str:
     """A unit file of these sections, each with its lines."""
     blocks = ("".join((f"[{name}]\n", *(f"{line}\n" for line in lines))) for name, lines in sections)
-    return _HEADER + "\n".join(blocks)
+    return HEADER + "\n".join(blocks)
 
 
 def plain(text: str) -> str:

@@ -47,11 +47,6 @@ _FILE_MODE = 0o600
 _SPACE = "authorized keys of"
 
 
-def _check_key(text: str) -> str:
-    public_key.parse(text)
-    return text.strip()
-
-
 def _check_comment(text: str) -> str:
     if not text.isprintable() or text != text.strip():
         raise ValueError("a comment is one line of text, without blanks around it")
@@ -74,7 +69,7 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
     ensure: Literal["present", "absent"] = "present"
     user: AccountName
     """The user that the key may log in as."""
-    key: Annotated[str, AfterValidator(_check_key)]
+    key: Annotated[str, AfterValidator(public_key.check)]
     """The key, as in the `.pub` file: type, blob, and perhaps a comment. It is found by type and blob."""
     options: tuple[Annotated[str, AfterValidator(key_options.check)], ...] = ()
     """The options of the key, such as `no-pty` and `from="10.0.0.0/8"`, see sshd(8)."""

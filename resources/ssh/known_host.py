@@ -32,11 +32,6 @@ def _check_host(name: str) -> str:
     return name
 
 
-def _check_key(text: str) -> str:
-    public_key.parse(text)
-    return text.strip()
-
-
 Host = Annotated[str, AfterValidator(_check_host)]
 """A name or address, with a port as in ``[example.com]:2222``."""
 
@@ -51,7 +46,7 @@ class KnownHost(OwnedLines, kind="known_host"):
     ensure: Literal["present", "absent"] = "present"
     host: Host | None = None
     """The host, such as `example.com` or `[example.com]:2222`; by default the name of the resource."""
-    key: Annotated[str, AfterValidator(_check_key)] | None = None
+    key: Annotated[str, AfterValidator(public_key.check)] | None = None
     """The public key: its type and blob, as `ssh-keyscan` prints them. With absent and without a key, all keys go."""
     aliases: tuple[Host, ...] = ()
     """Further names and addresses of the host."""

@@ -32,6 +32,12 @@ class PublicKey(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
+def check(text: str) -> str:
+    """Return the key ``text`` without blanks around it. Raises ValueError, as `parse`."""
+    parse(text)
+    return text.strip()
+
+
 def parse(text: str) -> PublicKey:
     """Parse ``TYPE BLOB [COMMENT]``. Raises ValueError, which never quotes the blob, for anything else."""
     if "PRIVATE KEY" in text:

@@ -6,10 +6,10 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, PrivateAttr
+from pydantic import AfterValidator
 
 from reactor import (
     Action,
@@ -27,13 +27,13 @@ from reactor import (
 )
 from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path, resource_error
 from reactor.resources import textfile
+from reactor.resources.managed_header import HEADER
 
 _SEPARATOR = re.compile(r"[./]")
 _COMPONENT = re.compile(r"[A-Za-z0-9_.:@+-]+")
 _SWAPPED = str.maketrans("./", "/.")
 _SWITCHES = {"true": "1", "false": "0"}
 """The values of the kernel for the booleans of YAML."""
-_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _VALUE = "value"
 _NUMBER = re.compile(r"-?[0-9]+")
 
@@ -103,8 +103,6 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and after the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
-
-    _normal_forms: NormalForms | None = PrivateAttr(default=None)
 
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
@@ -215,11 +213,9 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         words = f"the content of {self._key.file} could not be brought back"
         raise ResourceError(words, "change it by hand, or remove reverse")
 
-    @property
+    @cached_property
     def _forms(self) -> NormalForms:
-        if self._normal_forms is None:
-            self._normal_forms = NormalForms(self.kind, self.name)
-        return self._normal_forms
+        return NormalForms(self.kind, self.name)
 
     @property
     def _key(self) -> Key:
@@ -232,7 +228,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             return None
         key = self._key
         name = "/".join(key.components) if "/" in key.dotted else key.dotted
-        return f"{_HEADER}{name} = {self.value}\n"
+        return f"{HEADER}{name} = {self.value}\n"
 
     async def _set(self, value: str, before: str) -> bool:
         """Write the value. If it reads back differently, write it again, in case another program wrote in between.

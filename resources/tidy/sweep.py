@@ -17,7 +17,7 @@ from typing import NamedTuple
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import ErrorContext, mount_points_in, open_path, remove_same, scan_directory
+from reactor.hostfs import ErrorContext, mounted_below, open_path, remove_same, scan_directory
 from reactor.resources.tidy.rule import Rule
 
 _AT_ONCE = 100
@@ -105,7 +105,7 @@ class Sweep:
 
     def _read_all(self) -> None:
         """Read the whole tree. Without recursion, since a user may nest it deeper than the stack."""
-        self._mounted = _mounted_in(self._root)
+        self._mounted = mounted_below(self._root)
         self._due_at, self._unread = {}, None
         above: dict[str, str] = {}
         kept: set[str] = set()
@@ -208,10 +208,3 @@ def _stat_of(path: str) -> os.stat_result | None:
         return os.fstat(handle)
     finally:
         os.close(handle)
-
-
-def _mounted_in(root: str) -> frozenset[str]:
-    with suppress(OSError):
-        top = os.path.realpath(root)
-        return frozenset(root + point[len(top) :] for point in mount_points_in(top) if point != top)
-    return frozenset()

@@ -10,6 +10,7 @@ import zipfile
 import zstandard
 
 from reactor.resources.archive import Archive
+from reactor.testing.story import converge_once
 
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 FILES = {"app/bin/run": b"#!/bin/sh\n", "app/lib/data": b"data " * 1000, "app/README": b"read me\n"}
@@ -77,3 +78,14 @@ def tree(root):
 
 def names_in(root):
     return sorted(tree(root))
+
+
+async def converge(resource, **options):
+    """One run over the resource: how its check ended."""
+    _, story = await converge_once(resource, **options)
+    return story.checks(resource.ref)[-1]
+
+
+def unpacked(root):
+    """The files below ``opt``, with their content."""
+    return {path: found[3] for path, found in tree(root / "opt").items() if stat.S_ISREG(found[0])}

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import trio
 from archive_server import ArchiveServer
-from archive_worlds import FILES, ME, make, names_in, packed, sha256
+from archive_worlds import FILES, ME, converge, make, names_in, packed, sha256
 
 from reactor.engine.events import Output, Result
 from reactor.resource.redaction import redact
@@ -17,12 +17,6 @@ from reactor.testing.story import converge_once
 
 BODY = packed({"f": os.urandom(300_000)}, "tar.gz")
 SMALL = packed(FILES, "tar.gz")
-
-
-async def converge(resource):
-    """One run over the resource: how its check ended."""
-    _, story = await converge_once(resource)
-    return story.checks(resource.ref)[-1]
 
 
 def starts(server):

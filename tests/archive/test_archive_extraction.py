@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from archive_worlds import FILES, ME, make, names_in, packed, sha256, tar_of, tree
+from archive_worlds import FILES, ME, converge, make, names_in, packed, sha256, tar_of, tree, unpacked
 
 from reactor.engine.events import Output, Result
 from reactor.engine.options import RunOptions
@@ -21,11 +21,6 @@ from reactor.testing.story import converge_once, running
 
 FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
 BODY = packed(FILES, "tar.gz")
-
-
-async def converge(resource):
-    _, story = await converge_once(resource)
-    return story.checks(resource.ref)[-1]
 
 
 MOVE_TO_ANOTHER_FILE_SYSTEM = """
@@ -51,10 +46,6 @@ assert sorted(path.name for path in (root / "goal").iterdir()) == ["data", "z"]
 
 def into(root, **more):
     return {"extract_parent": str(root / "opt"), "creates": str(root / "opt/app/bin/run"), **more}
-
-
-def unpacked(root):
-    return {path: found[3] for path, found in tree(root / "opt").items() if stat.S_ISREG(found[0])}
 
 
 @pytest.mark.parametrize("form", FORMATS)

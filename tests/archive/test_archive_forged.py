@@ -6,25 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
-from archive_worlds import FILES, make, sha256, tar_of
+from archive_worlds import FILES, converge, make, sha256, tar_of
 
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.archive import archive_file
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.download.partial_download import partial_path
-from reactor.testing.story import converge_once
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
 STRANGER = 12345
 OURS = tar_of(FILES)
 FORGED = tar_of({**FILES, "app/bin/run": b"#!/bin/sh\necho forged\n"})
-
-
-async def converge(resource):
-    _, story = await converge_once(resource)
-    return story.checks(resource.ref)[-1]
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("properties", "state", "sentences"), TABLE)
 @pytest.mark.parametrize("refresh", [False, True])
-def test_the_decision_table(properties, state, sentences, refresh):
+def test_each_state_leads_to_its_plan(properties, state, sentences, refresh):
     plan = make("/tmp/app.tar.gz", URL, **properties).plan(state, refresh=refresh)
     assert [action.would for action in plan] == sentences
 

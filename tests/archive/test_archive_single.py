@@ -8,13 +8,13 @@ import stat
 
 import pytest
 import zstandard
-from archive_worlds import make, names_in, sha256
+from archive_worlds import converge, make, names_in, sha256
 
 from reactor import UnpackingError, UnpackingLimits
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resources.file import File
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import running
 from reactor.unpacking.single import SingleFile
 from reactor.unpacking.unpack import unpack
 
@@ -25,11 +25,6 @@ PACK = {
     "zst": zstandard.ZstdCompressor().compress,
 }
 TOOL = b"#!/bin/sh\n" + bytes(range(256)) * 1000
-
-
-async def converge(resource, **options):
-    _, story = await converge_once(resource, **options)
-    return story.checks(resource.ref)[-1]
 
 
 def test_what_it_makes_is_its_own():

@@ -1,22 +1,15 @@
 """strip_components: the first components of each path are dropped, and nothing gets out by that."""
 
 import os
-import stat
 import tarfile
 
 import pytest
-from archive_worlds import FILES, make, names_in, packed, sha256, tar_of, tree, zip_of
+from archive_worlds import FILES, converge, make, names_in, packed, sha256, tar_of, unpacked, zip_of
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.testing.story import converge_once
 
 STRIPPED = {path.partition("/")[2]: content for path, content in FILES.items()}
-
-
-async def converge(resource, **options):
-    _, story = await converge_once(resource, **options)
-    return story.checks(resource.ref)[-1]
 
 
 def into(root, **more):
@@ -26,10 +19,6 @@ def into(root, **more):
         "strip_components": 1,
         **more,
     }
-
-
-def unpacked(root):
-    return {path: found[3] for path, found in tree(root / "opt").items() if stat.S_ISREG(found[0])}
 
 
 def member(name, kind=tarfile.DIRTYPE, target=""):

@@ -1,19 +1,13 @@
 """Another archive, or another directory for its content, in the manifest."""
 
 import pytest
-from archive_worlds import FILES, make, packed, sha256, tree
+from archive_worlds import FILES, converge, make, packed, sha256, tree
 
 from reactor.engine.events import Result
-from reactor.testing.story import converge_once
 
 OLD = packed(FILES, "tar.gz")
 NEW = packed({**FILES, "app/bin/run": b"#!/bin/sh\n# new\n"}, "tar.gz")
 UNPACKED, REMOVED = "unpacked it into {}", "removed the archive after unpacking"
-
-
-async def converge(resource):
-    _, story = await converge_once(resource)
-    return story.checks(resource.ref)[-1]
 
 
 def cleaned_up(root, url, **more):

@@ -6,7 +6,6 @@ from ccm_wording import matters
 
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_template
-from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 
@@ -27,13 +26,8 @@ def scope(tmp_path):
         inputs = Inputs(env.get("facts", {}), env.get("environ", {}))
         for name, text in env.get("files", {}).items():
             (tmp_path / name).write_text(text)
-        return ExpressionContext.of(
-            Source(str(tmp_path / "manifest.yaml"), ""),
-            env.get("data", {}),
-            frozenset(),
-            inputs,
-            strict=False,
-        ).scope
+        source = Source(str(tmp_path / "manifest.yaml"), "")
+        return inputs.expression_context(source, env.get("data", {}), frozenset(), strict=False).scope
 
     return of
 

@@ -1,17 +1,13 @@
 """One-shot runs beside an active run, and the same ones alone: both must show the same."""
 
-import json
 import os
-import re
 import signal
 from contextlib import contextmanager
 
 from files_of_cli import put
-from processes_of_cli import environment, finish, spawned, up_to, wait_until, with_constant
+from processes_of_cli import environment, finish, spawned, untimed, up_to, wait_until, with_constant
 
 from reactor.journal.state_directory import SOCKET_FILE
-
-_TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
 
 IN_ORDER = "settings: {ordering: manifest}\nresources:\n"
 TWO = (
@@ -69,13 +65,7 @@ class AskedWorld:
         lines = (
             text.replace(str(self.directory), "DIR").replace(f"/{self.directory.name}/", "/DIR/").splitlines()
         )
-        return [_untimed(line) for line in lines]
-
-
-def _untimed(line):
-    if not line.startswith("{"):
-        return _TIMES.sub("TIME", line)
-    return {key: value for key, value in json.loads(line).items() if key not in ("time", "duration")}
+        return [untimed(line) for line in lines]
 
 
 def end(process):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from line_pipe import with_deadline
 
 GUARD = 60.0
+_TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
 
 
 @dataclass(frozen=True)
@@ -96,3 +98,10 @@ def pids_running(marker):
             except OSError:
                 continue
     return found
+
+
+def untimed(line):
+    """A line of output without its times."""
+    if not line.startswith("{"):
+        return _TIMES.sub("TIME", line)
+    return {key: value for key, value in json.loads(line).items() if key not in ("time", "duration")}

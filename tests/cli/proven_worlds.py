@@ -2,13 +2,12 @@
 
 import json
 import os
-import re
 import time
 from contextlib import closing, suppress
 from sqlite3 import connect
 
 from files_of_cli import put
-from processes_of_cli import GUARD, spawned, wait_until
+from processes_of_cli import GUARD, spawned, untimed, wait_until
 
 from reactor.cli.plain_run import PlainRun
 from reactor.cli.running import run_proof
@@ -30,7 +29,6 @@ resources:
 RESOURCES = 6
 _OLD = 0.05
 """Seconds after which a stamp certainly shows a later change."""
-_TIMES = re.compile(r"\d+(\.\d+)? (ns|µs|ms|s|min)\b")
 _PROGRAM = ("-P", "-X", "importtime", "-m", "reactor")
 
 
@@ -102,13 +100,6 @@ def _times_below(directory):
     for each in directory.rglob("*"):
         with suppress(FileNotFoundError):
             yield each.lstat().st_ctime
-
-
-def untimed(line):
-    """A line of output without its times."""
-    if not line.startswith("{"):
-        return _TIMES.sub("TIME", line)
-    return {key: value for key, value in json.loads(line).items() if key not in ("time", "duration")}
 
 
 def tables_of(world):

@@ -62,7 +62,7 @@ def records(done):
         (FILE, ("--detailed-exitcodes", "--fact", "no value"), 1),
     ],
 )
-def test_exit_codes(reactor, manifest, text, options, code):
+def test_the_exit_code_says_how_the_run_ended(reactor, manifest, text, options, code):
     assert once(reactor, manifest(text), *options).code == code
 
 

@@ -78,7 +78,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("properties", "state", "sentences"), TABLE)
-def test_the_decision_table(properties, state, sentences):
+def test_each_state_leads_to_its_plan_with_a_refresh_and_without(properties, state, sentences):
     plan = make("/x", **properties).plan(state, refresh=False)
     assert [action.would for action in plan] == sentences
     assert plan == make("/x", **properties).plan(state, refresh=True)

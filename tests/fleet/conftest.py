@@ -1,10 +1,14 @@
 import sys
 
 import pytest
-from nats_servers import NatsServer
+from nats_servers import PATIENCE, NatsServer
 from nats_site import Run, Site
 from processes_of_cli import environment, spawned
 from ssh_hosts import ssh_world
+
+from reactor.fleet.link.connection import connected
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
 
 
 @pytest.fixture(scope="module")
@@ -12,6 +16,13 @@ def server(tmp_path_factory):
     """One server with JetStream for the tests of a module."""
     with NatsServer(tmp_path_factory.mktemp("nats")) as running:
         yield running
+
+
+@pytest.fixture
+async def js(server):
+    """The JetStream of a connection to that server."""
+    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
+        yield JetStream(connection)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import os
 import tarfile
 
 import trio
+from buckets import make_bucket, make_store
 from nats_servers import PATIENCE
 
 from reactor import load
@@ -51,8 +52,8 @@ class Site:
         on(server, self._make)
 
     async def _make(self, js):
-        await js.key_value(self.bucket).create_bucket()
-        await js.objects(self.bucket).create_bucket()
+        await make_bucket(js.key_value(self.bucket))
+        await make_store(js.objects(self.bucket))
 
     def at(self, server):
         """The same site at another server, which becomes that of its context."""

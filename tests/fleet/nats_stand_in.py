@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import trio
+from buckets import make_bucket, make_store
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.context import read_context
@@ -19,13 +20,13 @@ async def call(kind, action, bucket, *words):
         js = JetStream(connection)
         match kind, action, words:
             case "kv", "add", ():
-                await js.key_value(bucket).create_bucket()
+                await make_bucket(js.key_value(bucket))
             case "kv", "put", (key, value):
                 await js.key_value(bucket).put(key, value.encode())
             case "kv", "del", (key, "-f"):
                 await js.key_value(bucket).delete(key)
             case "object", "add", ():
-                await js.objects(bucket).create_bucket()
+                await make_store(js.objects(bucket))
             case "object", "put", (file,):
                 await js.objects(bucket).put(file, Path(file).read_bytes())
             case _:

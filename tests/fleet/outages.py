@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import trio
+from buckets import make_bucket
 from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
@@ -16,7 +17,7 @@ async def ready(js, bucket, replicas, seconds=PATIENCE):
     with trio.fail_after(seconds):
         while True:
             try:
-                await js.key_value(bucket).create_bucket(replicas=replicas, history=-1)
+                await make_bucket(js.key_value(bucket), replicas=replicas, history=-1)
                 info = await js.stream_info(f"KV_{bucket}")
                 if info["cluster"].get("leader"):
                     return info

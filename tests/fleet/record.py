@@ -14,12 +14,13 @@ import zlib
 from pathlib import Path
 
 import trio
+from buckets import make_bucket, make_store
 from nats_servers import NatsServer
 
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.direct_get import messages_from
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
-from reactor.fleet.link.stored import messages_from
 
 RECORDING = Path(__file__).parent / "recorded/cli.json"
 CONTENT = b"reactor" * 28_000
@@ -102,13 +103,13 @@ async def record(cli, directory):
 async def reads_ours(js, nats, directory):
     """Raises AssertionError if the CLI does not read what we write."""
     values, objects = js.key_value("OURS"), js.objects("OURS")
-    await values.create_bucket(history=2)
+    await make_bucket(values, history=2)
     await values.put("a.b", b"value")
     await values.put("gone", b"1")
     await values.delete("gone")
     assert nats("kv", "get", "OURS", "a.b", "--raw").strip() == b"value"
     assert nats("kv", "ls", "OURS").split() == [b"a.b"]
-    await objects.create_bucket()
+    await make_store(objects)
     await objects.put("x/y ä.tgz", CONTENT)
     await objects.put("gone", b"1")
     await objects.delete("gone")

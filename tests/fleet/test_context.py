@@ -77,7 +77,7 @@ def test_secrets_are_not_shown(contexts):
     assert "sesame" not in repr(options)
 
 
-def test_the_selected_context(contexts, tmp_path):
+def test_without_a_name_the_selected_context_is_read(contexts, tmp_path):
     environment = contexts("prod", url="nats://prod")
     assert selected_context(environment=environment) is None
     with pytest.raises(ContextError, match="no NATS context is selected"):
@@ -123,7 +123,7 @@ def test_a_damaged_context_says_why(contexts, tmp_path, text, reason):
     [("host", "nats://host:4222"), ("host:1", "nats://host:1"), ("tls://u:p@host", "tls://host:4222"),
      ("nats://[::1]:4333", "nats://[::1]:4333"), (" nats://host/ ", "nats://host:4222")],
 )  # fmt: skip
-def test_urls_of_servers(text, shown):
+def test_a_url_is_shown_with_its_scheme_and_port_and_without_its_password(text, shown):
     assert str(parse_server(text)) == shown
     assert "p@" not in repr(parse_server(text))
 

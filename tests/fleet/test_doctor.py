@@ -321,18 +321,18 @@ def test_an_unknown_version_is_wrong():
         (CLOCK_LIMIT + 0.6, "the clock of this machine is 6 s behind that of the server"),
     ],
 )
-def test_a_wrong_clock(ahead, words):
+def test_a_wrong_clock_is_a_problem_and_the_hint_names_ntp(ahead, words):
     found = clock_check("clock", ahead)
     assert found.problem == words
     assert "NTP" in found.hint
 
 
 @pytest.mark.parametrize("ahead", [0, CLOCK_LIMIT, -CLOCK_LIMIT])
-def test_a_right_clock(ahead):
+def test_a_clock_within_the_limit_is_no_problem(ahead):
     assert clock_check("clock", ahead).ok
 
 
-def test_certificates_that_expire():
+def test_a_certificate_that_expires_soon_or_has_expired_is_a_problem():
     now = dt.datetime(2026, 11, 24, tzinfo=dt.UTC).timestamp()
     assert certificate_check("c", "Dec 24 00:00:00 2026 GMT", now).ok
     soon = certificate_check("c", "Dec  1 00:00:00 2026 GMT", now)
@@ -356,7 +356,7 @@ def test_a_disk_that_is_full():
     assert disk_check("room", 0, 0) is None
 
 
-def test_copies():
+def test_a_stream_without_its_copies_is_a_problem_that_names_the_servers():
     whole = information(3, peer("n2"), peer("n3"))
     assert copies_check({"s": whole}, 3, INIT).ok
     one_away = information(3, peer("n2"), peer("n3", offline=True))
@@ -369,7 +369,7 @@ def test_copies():
     assert copies_check({"s": information(1)}, 1, INIT).ok
 
 
-def test_quorum():
+def test_servers_without_a_majority_are_a_problem():
     assert quorum_check("q", None).ok
     assert quorum_check("q", {"leader": "n2", "cluster_size": 3}).seen == "3 servers, n2 leads"
     away = {

@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+from buckets import make_store
 from killed_steps import killed_before_step
 from nats_servers import PATIENCE, NatsServer
 
@@ -51,7 +52,7 @@ async def objects(tmp_path):
     with NatsServer(tmp_path / "server") as server:
         async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
             store = JetStream(connection).objects("bundles")
-            await store.create_bucket()
+            await make_store(store)
             await store.put(RELEASE.bundle, DATA)
             yield store
 

@@ -39,7 +39,7 @@ def say(reactor, home, words):
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_where_nothing_listens(reactor, world, words):
+def test_where_nothing_listens_a_command_fails_soon(reactor, world, words):
     port = free_port()
     home = world.fleet_server.directory
     save_servers(home, (f"nats://127.0.0.1:{port}",), None)
@@ -47,9 +47,7 @@ def test_where_nothing_listens(reactor, world, words):
         with turn:
             done = say(reactor, home, words)
     assert (done.code, done.out) == (1, "")
-    assert (
-        f"can't reach the NATS server nats://127.0.0.1:{port}" in done.err or f"127.0.0.1:{port}" in done.err
-    )
+    assert f"127.0.0.1:{port}" in done.err
 
 
 def test_where_a_server_is_stopped_in_the_middle(reactor, world):

@@ -6,21 +6,13 @@ import re
 import zlib
 from pathlib import Path
 
-import pytest
+from buckets import make_bucket, make_store
 from record import CONTENT, RECORDING, written
 
-from reactor.fleet.link.connection import connected
 from reactor.fleet.link.context import read_context, selected_context
-from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 
 RECORDED = json.loads(RECORDING.read_text())
-
-
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,))) as connection:
-        yield JetStream(connection)
 
 
 async def written_again(js, stream):
@@ -56,7 +48,7 @@ async def test_objects_of_the_cli_are_read(js):
 async def test_our_keys_have_the_bytes_of_the_cli(js):
     await js.delete_stream("KV_CONFIG")
     bucket = js.key_value("CONFIG")
-    await bucket.create_bucket(history=3)
+    await make_bucket(bucket, history=3)
     await bucket.put("site.yaml", b"one")
     await bucket.put("site.yaml", b"two")
     await bucket.create("other", b"x")
@@ -74,7 +66,7 @@ async def test_our_keys_have_the_bytes_of_the_cli(js):
 async def test_our_objects_have_the_bytes_of_the_cli(js):
     await js.delete_stream("OBJ_FILES")
     store = js.objects("FILES")
-    await store.create_bucket()
+    await make_store(store)
     await store.put("site/manifest.tar.gz", CONTENT)
     await store.put("gone.tgz", CONTENT)
     await store.delete("gone.tgz")

@@ -10,6 +10,7 @@ import trio
 from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import (
     ApiError,
     ForeignServerError,
@@ -20,7 +21,6 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options, Timing
-from reactor.fleet.link.stored import last_messages
 from reactor.fleet.wire.nkeys import Key
 
 INFO = b'INFO {"server_id":"x","max_payload":1048576,"headers":true}\r\n'

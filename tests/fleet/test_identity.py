@@ -78,7 +78,7 @@ async def test_a_wrong_password_is_told_in_one_line(server):
     assert "refuses the token" in await refusal(server, IdentityError, token="x")
 
 
-async def test_a_token(tmp_path):
+async def test_a_token_is_accepted_and_never_shown(tmp_path):
     with NatsServer(tmp_path, 'authorization { token: "s3cret" }', jetstream=False) as running:
         await try_to_connect(running, token="s3cret")
         async with connected(Options(servers=(running.url.replace("//", "//s3cret@"),))):
@@ -86,7 +86,7 @@ async def test_a_token(tmp_path):
         assert "s3cret" not in await refusal(running, IdentityError, token="s3cret1")
 
 
-async def test_an_nkey_file(server, tmp_path):
+async def test_the_seed_in_a_file_is_accepted_and_a_refusal_names_the_file(server, tmp_path):
     path = tmp_path / "key.nk"
     path.write_text(KEY.seed + "\n")
     await try_to_connect(server, nkey=str(path))
@@ -113,7 +113,7 @@ async def test_files_that_cannot_be_used_are_named(server, tmp_path):
     assert "no seed of its key" in await refusal(server, ContextError, jwt="a.b.c")
 
 
-async def test_credentials(signed, accounts, tmp_path):
+async def test_credentials_are_accepted(signed, accounts, tmp_path):
     path = tmp_path / "web7.creds"
     path.write_text(accounts.credentials("web7"))
     await try_to_connect(signed, credentials=str(path))

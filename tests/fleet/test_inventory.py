@@ -278,7 +278,7 @@ def test_the_most_that_may_fail_is_of_those_that_were_tried():
     assert not exceeds(2, Amount.parse("2"), 20)
 
 
-def test_exit_codes():
+def test_the_worst_outcome_of_a_host_decides_the_exit_code():
     def code(*found):
         return exit_code([Outcome("h", status) for status in found])
 

@@ -5,6 +5,7 @@ import trio
 from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.direct_get import last_messages, messages_from
 from reactor.fleet.link.errors import (
     ApiError,
     MissingError,
@@ -14,13 +15,6 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
-from reactor.fleet.link.stored import last_message, last_messages, messages_from
-
-
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
 
 
 @pytest.fixture(params=[True, False], ids=["direct", "by-the-leader"])
@@ -36,7 +30,7 @@ async def stream(js, request):
 async def test_a_stored_message_is_acknowledged_and_can_be_read(js, stream):
     ack = await js.publish(f"{stream}.a", b"one", headers={"K": "v"})
     assert (ack.stream, ack.sequence, ack.duplicate) == (stream, 1, False)
-    stored = await last_message(js, stream, f"{stream}.a")
+    stored = await js.last_message(stream, f"{stream}.a")
     assert (stored.subject, stored.data, stored.headers["K"], stored.sequence) == (
         f"{stream}.a",
         b"one",
@@ -46,9 +40,9 @@ async def test_a_stored_message_is_acknowledged_and_can_be_read(js, stream):
     assert stored.time > 1_700_000_000
     await js.publish(f"{stream}.b", b"two")
     await js.publish(f"{stream}.a", b"three")
-    assert (await last_message(js, stream, f"{stream}.a")).data == b"three"
-    assert (await last_message(js, stream, f"{stream}.b")).sequence == 2
-    assert await last_message(js, stream, f"{stream}.none") is None
+    assert (await js.last_message(stream, f"{stream}.a")).data == b"three"
+    assert (await js.last_message(stream, f"{stream}.b")).sequence == 2
+    assert await js.last_message(stream, f"{stream}.none") is None
 
 
 async def test_a_message_with_an_id_is_stored_once(js, stream):

@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from buckets import make_bucket
 from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
@@ -11,15 +12,9 @@ from reactor.fleet.link.options import Options
 
 
 @pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
-
-
-@pytest.fixture
 async def bucket(js, request):
     made = js.key_value(request.node.name[:60])
-    await made.create_bucket(history=5)
+    await make_bucket(made, history=5)
     return made
 
 
@@ -141,7 +136,7 @@ async def test_a_watch_notices_that_its_bucket_is_made_again_or_gone(bucket):
             await bucket.put(f"old{number}", b"1")
             await anext(watch)
         await bucket.js.delete_stream(bucket.stream)
-        await bucket.create_bucket()
+        await make_bucket(bucket)
         await bucket.put("new", b"2")
         with trio.fail_after(PATIENCE):
             assert shown(await anext(watch)) == ("new", b"2", "put")
@@ -152,7 +147,7 @@ async def test_a_watch_notices_that_its_bucket_is_made_again_or_gone(bucket):
 
 async def test_a_value_with_a_time_to_live_goes_and_says_so(js):
     bucket = js.key_value("ttl")
-    await bucket.create_bucket(marker_ttl=60)
+    await make_bucket(bucket, allow_msg_ttl=True, subject_delete_marker_ttl=60_000_000_000)
     async with bucket.watch() as watch:
         assert await anext(watch) is None
         await bucket.put("k", b"1", ttl=1)

@@ -5,24 +5,16 @@ import os
 
 import pytest
 import trio
+from buckets import make_store
 from nats_servers import PATIENCE
 
-from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import DamagedError, LinkError, MissingError
-from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.options import Options
-
-
-@pytest.fixture
-async def js(server):
-    async with connected(Options(servers=(server.url,)), seconds=PATIENCE) as connection:
-        yield JetStream(connection)
 
 
 @pytest.fixture
 async def store(js, request):
     made = js.objects(request.node.name[:50].replace("[", "-").replace("]", ""))
-    await made.create_bucket()
+    await make_store(made)
     return made
 
 
@@ -119,7 +111,7 @@ async def test_a_damaged_object_is_not_taken(store):
 )  # fmt: skip
 async def test_malformed_information_is_told(js, information):
     store = js.objects("malformed")
-    await store.create_bucket()
+    await make_store(store)
     await js.publish(store._subject("x"), information)
     with pytest.raises(DamagedError, match="is malformed"):
         await store.info("x")
@@ -127,7 +119,7 @@ async def test_malformed_information_is_told(js, information):
 
 async def test_a_store_that_does_not_allow_direct_reading(js):
     store = js.objects("leader")
-    await store.create_bucket(allow_direct=False)
+    await make_store(store, allow_direct=False)
     await store.put("x", b"z" * 400_000)
     assert await store.read("x", largest=1 << 20) == b"z" * 400_000
 

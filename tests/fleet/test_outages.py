@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from buckets import make_bucket
 from nats_servers import PATIENCE, Cluster
 from outages import leader_dies
 
@@ -20,7 +21,7 @@ async def test_after_a_restart_the_next_change_is_heard_within_half_a_second(ser
     times = []
     async with connected(Options(servers=(server.url,))) as link:
         bucket = JetStream(link).key_value("restarts")
-        await bucket.create_bucket()
+        await make_bucket(bucket)
         async with bucket.watch() as watch:
             assert await anext(watch) is None
             for number in range(5):

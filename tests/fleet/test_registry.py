@@ -11,7 +11,7 @@ from nats_servers import PATIENCE, NatsServer
 from nats_site import on
 from processes_of_cli import finish
 
-from reactor.fleet.link.stored import last_messages
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.registry.entry import Entry, filter_subject, fnv1a, go_duration, parse_entry
 from reactor.fleet.registry.file_sd import file_sd
 from reactor.fleet.registry.stream import look_up, make_stream, remove
@@ -46,7 +46,7 @@ def test_targets_are_those_of_go():
         ("web", {"prometheus.io/scrape": "true"}, True),
     ],
 )
-def test_who_is_scraped(service, annotations, is_target):
+def test_prometheus_scrapes_what_asks_for_it_and_has_a_port(service, annotations, is_target):
     entry = Entry("c", service, "tcp", "10.0.0.1", 80, 1, annotations)
     assert bool(json.loads(file_sd([entry]))) is is_target
     assert file_sd([entry._replace(port=None)]) == "[]"
@@ -58,7 +58,7 @@ def test_labels_are_valid_and_not_empty():
     assert group["labels"] == {"cluster": "c", "service": "web", "protocol": "tcp", "ok_1": "x"}
 
 
-def test_subjects():
+def test_a_subject_names_what_is_registered_and_nothing_with_wildcards():
     assert Entry("c", "web", "tcp", "10.0.0.1", 80, 1).subject.startswith(
         "choria.ccm.registration.v1.c.tcp.web.10_0_0_1."
     )

@@ -103,7 +103,7 @@ def test_after_the_last_wave_there_is_none():
         ("Mon 10:00-11:00; Tue 10:00-11:00", "2026-02-03T10:30", True),
     ],
 )
-def test_windows(text, now, is_inside):
+def test_a_window_is_open_at_its_times_only(text, now, is_inside):
     assert is_open(parse_windows(text), at(now)) is is_inside
 
 

@@ -51,7 +51,7 @@ async def refusal(url, sort=TlsError, **options):
 
 
 @pytest.mark.parametrize("scheme", ["tls", "nats"])
-async def test_a_trusted_certificate(server, files, scheme):
+async def test_a_trusted_certificate_is_accepted(server, files, scheme):
     await try_to_connect(on_localhost(server, scheme), ca=f"{files}/ca.pem")
 
 
@@ -71,7 +71,7 @@ async def test_a_certificate_of_an_unknown_authority(server, files):
         assert text.endswith(" | name the CA of the server as `ca` in the context")
 
 
-async def test_a_client_certificate(tmp_path, files):
+async def test_a_server_that_asks_for_a_client_certificate_gets_it(tmp_path, files):
     asked = configuration(files, f'verify: true, ca_file: "{files}/ca.pem"')
     with NatsServer(tmp_path, asked, jetstream=False) as running:
         url = on_localhost(running)
@@ -80,7 +80,7 @@ async def test_a_client_certificate(tmp_path, files):
         assert "client certificate" in await refusal(url, ca=f"{files}/ca.pem")
 
 
-async def test_tls_first(tmp_path, files):
+async def test_a_server_that_begins_with_tls_is_reached_with_tls_first(tmp_path, files):
     first = configuration(files, "handshake_first: true")
     with NatsServer(tmp_path, first, jetstream=False) as running:
         await try_to_connect(on_localhost(running), ca=f"{files}/ca.pem", tls_first=True)

@@ -25,7 +25,7 @@ AFTER, NOTIFY, AUTOMATIC, REQUIRE, SUBSCRIBE = EdgeKind
         ({}, set()),
     ],
 )
-def test_reduced(edges, kept):
+def test_edges_that_follow_from_others_are_left_out(edges, kept):
     assert set(pairs(reduced(adjacency(3, edges)))) == kept
 
 

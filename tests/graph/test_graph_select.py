@@ -50,7 +50,7 @@ def pairs(followers):
          [("package", "config"), ("config", "service")], []),
     ],
 )  # fmt: skip
-def test_select(only, exclude, kept, pulled_in, left_out):
+def test_a_selection_tells_what_it_pulls_in_and_leaves_out(only, exclude, kept, pulled_in, left_out):
     selection = select(things(**SITE), only, exclude)
     assert names(selection.graph) == kept
     assert pairs(selection.pulled_in) == pulled_in
@@ -106,7 +106,7 @@ def test_every_glob_without_a_match_is_reported():
         (99, ["package", "config", "site", "service", "check"]),
     ],
 )
-def test_around(depth, kept):
+def test_what_is_around_a_resource_is_as_near_as_asked(depth, kept):
     assert names(around(things(**SITE), "thing#service", depth)) == kept
 
 

@@ -75,7 +75,7 @@ async def test_the_content_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["md5", "sha256", "sha512"])
-async def test_checksums(tmp_path, name):
+async def test_a_checksum_holds_for_its_content_only(tmp_path, name):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert await file_holds(path, **{name: hashlib.new(name, b"abc").hexdigest()})
@@ -106,7 +106,7 @@ async def test_a_rule_may_be_skipped():
     assert await look({"file": {"/nowhere": {"skip": True}, "/": {}}}) == ("ok", ["1 rule holds"])
 
 
-async def test_users_and_groups():
+async def test_rules_for_users_and_groups_hold_or_not():
     root = {"uid": 0, "gid": 0, "home": "/root", "groups": ["root"], "shell": {"have-prefix": "/"}}
     assert await holds({"user": {"root": root}, "group": {"root": {"gid": 0}}})
     assert await holds(
@@ -145,7 +145,7 @@ async def test_processes_by_the_name_of_their_program(tmp_path):
     assert await holds({"process": {program.name: {"running": False}}})
 
 
-async def test_commands():
+async def test_rules_for_commands_hold_or_not():
     assert await holds({"command": {"echo out; echo err >&2; exit 3": {
         "exit-status": 3, "stdout": ["out", "!err"], "stderr": "err"}}})  # fmt: skip
     assert await holds({"command": {"two": {"exec": "expr 1 + 1", "stdout": {"gt": 1}}}})
@@ -157,20 +157,20 @@ async def test_a_command_that_takes_too_long_is_killed():
     assert line.startswith("command sleep 60: timed out after 0.05s")
 
 
-async def test_packages():
+async def test_rules_for_packages_hold_or_not():
     shown = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "dpkg"], capture_output=True, check=True)
     assert await holds({"package": {"dpkg": {"versions": [shown.stdout.decode()]}}})
     assert await holds({"package": {"no-such-package": {"installed": False}}})
     assert not await holds({"package": {"dpkg": {"versions": ["0"]}}})
 
 
-async def test_mounts():
+async def test_rules_for_mounts_hold_or_not():
     assert await holds({"mount": {"/proc": {"filesystem": "proc", "opts": ["rw"], "usage": {"le": 100}}}})
     assert await holds({"mount": {"/nowhere": {"exists": False}}})
     assert not await holds({"mount": {"/proc": {"filesystem": "ext4"}}})
 
 
-async def test_interfaces():
+async def test_rules_for_interfaces_hold_or_not():
     assert await holds({"interface": {"lo": {"addrs": ["127.0.0.1/8"], "mtu": {"gt": 1000}}}})
     assert await holds(
         {"interface": {"loopback": {"name": "lo", "exists": True}, "nope0": {"exists": False}}}

@@ -172,7 +172,7 @@ async def test_without_a_server_the_host_resolves_as_it_always_does():
 # ---- http ----
 
 
-async def test_a_server_answers():
+async def test_rules_for_answers_of_a_server_hold_or_not():
     with http_server() as url:
         assert await holds({"http": {f"{url}/echo": {"status": 200, "body": ['"method": "GET"', "!PUT"]}}})
         assert await holds({"http": {f"{url}/missing": {"status": 404, "body": "nothing here"}}})
@@ -200,7 +200,7 @@ async def test_redirects_are_followed_unless_configured_otherwise():
         assert await holds({"http": {f"{url}/moved": {"status": 302, "no-follow-redirects": True}}})
 
 
-async def test_basic_authentication():
+async def test_a_server_gets_the_user_and_the_password():
     with http_server() as url:
         assert await holds({"http": {f"{url}/private": {"username": "ann", "password": "secret"}}})
         assert await holds({"http": {f"{url}/private": {"username": "ann", "password": "x", "status": 401}}})
@@ -216,7 +216,7 @@ async def test_a_server_that_is_slow_or_gone():
     assert "Connection refused" in line
 
 
-async def test_certificates(tmp_path):
+async def test_a_certificate_is_verified_unless_it_is_not_to_be(tmp_path):
     authority = trustme.CA()
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("127.0.0.1").configure_cert(tls)

@@ -35,7 +35,7 @@ def test_versions_are_ordered_as_semver_says(lower, higher):
         ("7.0.0", "x", True),
     ],
 )
-def test_ranges(version, constraint, holds):
+def test_a_version_is_in_a_range_or_not(version, constraint, holds):
     assert satisfies(version, constraint) is holds
 
 

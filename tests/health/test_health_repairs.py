@@ -21,7 +21,6 @@ from reactor.testing.story import converge_once, running
 from reactor.watchers.timers import TimerWatcher
 
 TIMERS = {TimerWatch: TimerWatcher}
-WATCHED = RunOptions(watch=True, audit_interval=None)
 
 
 def port_check(port, **properties):

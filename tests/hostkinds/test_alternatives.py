@@ -190,7 +190,8 @@ def test_the_database_of_a_group_is_read_whole():
     group = parse_group(
         "manual\n/usr/bin/e\ne.1\n/man/e.1\ne.2\n/man/e.2\n\n/bin/a\n-5\n/a.1\n\n/bin/b\n7\n\n/b.2\n\n"
     )
-    assert (group.mode, group.link, group.best) == ("manual", "/usr/bin/e", "/bin/b")
+    assert (group.mode, group.link) == ("manual", "/usr/bin/e")
+    assert {path: choice.priority for path, choice in group.choices.items()} == {"/bin/a": -5, "/bin/b": 7}
     assert group.choices["/bin/a"].slaves == {"e.1": "/a.1", "e.2": ""}
     assert group.choices["/bin/b"].slaves == {"e.1": "", "e.2": "/b.2"}
 

@@ -66,7 +66,7 @@ FOUND = GroupLine("web", 1234, ("a", "b"))
         ({"ensure": "absent"}, FOUND, ["removed the group"]),
     ],
 )
-def test_decisions(properties, state, steps):
+def test_each_state_leads_to_its_plan(properties, state, steps):
     plan = Group(name="web", **properties).plan(state, refresh=False)
     assert [action.did for action in plan] == steps
     assert [action.would for action in plan] == [f"Would have {step}" for step in steps]

@@ -106,7 +106,7 @@ PRETTILY = "Would have set the pretty host name to Web"
         (HostnameState("web1", "web1", "Old"), "Web", [f"{PRETTILY}, from Old"]),
     ],
 )
-def test_decisions(state, pretty, sentences):
+def test_each_state_leads_to_its_plan(state, pretty, sentences):
     plan = Hostname(name="web1", pretty=pretty).plan(state, refresh=False)
     assert [action.would for action in plan] == sentences
 

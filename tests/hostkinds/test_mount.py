@@ -139,7 +139,7 @@ REMOVE = "removed it from /etc/fstab"
         ("absent", MountState((ENTRY, OTHER), (GOOD,)), ["unmounted it", REMOVE]),
     ],
 )
-def test_decisions(ensure, state, steps):
+def test_each_state_leads_to_its_plan(ensure, state, steps):
     plan = plan_mount(Desired(ensure, ENTRY, ("noatime",)), state)
     assert [action.did for action in plan] == steps
     assert [action.would for action in plan] == [f"Would have {step}" for step in steps]

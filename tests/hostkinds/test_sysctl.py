@@ -122,7 +122,7 @@ SET, WRITE, REMOVE = "set it to 1, from 0", f"wrote {OURS}", f"removed {OURS}"
         ({"ensure": "absent"}, SysctlState(None, TEXT), [REMOVE]),
     ],
 )
-def test_decisions(properties, state, steps):
+def test_each_state_leads_to_its_plan(properties, state, steps):
     plan = Sysctl(name="net.ipv4.ip_forward", **properties).plan(state, refresh=False)
     assert [action.did for action in plan] == steps
     assert [action.would for action in plan] == [

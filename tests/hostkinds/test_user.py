@@ -18,7 +18,7 @@ from reactor.resource.declared import declare
 from reactor.resource.plan import ResourceError
 from reactor.resources.accounts import Group, User
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
-from reactor.resources.accounts.planner import UserState
+from reactor.resources.accounts.user_state import UserState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 
@@ -128,7 +128,7 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({"ensure": "absent"}, {"losses": ("/home/alice", "the group alice")}, ["removed the user and /home/alice and the group alice"]),
     ],
 )  # fmt: skip
-def test_decisions(properties, found, steps):
+def test_each_state_leads_to_its_plan(properties, found, steps):
     state = UserState(**{"account": ACCOUNT, "numbers": NUMBERS, **found})
     plan = User(name="alice", **properties).plan(state, refresh=False)
     assert [action.did for action in plan] == steps

@@ -559,7 +559,7 @@ def test_hover_shows_the_docs_of_functions(editor, opened):
     assert "upper case" in editor.at("hover", path, (6, 32))["contents"]["value"]
 
 
-def test_go_to_definition(editor, opened):
+def test_a_name_leads_to_its_definition(editor, opened):
     path, _ = opened(VALID)
     (found,) = editor.at("definition", path, (13, 25))
     assert (found["uri"], span(found)) == (path.as_uri(), (4, 8, 4, 18))

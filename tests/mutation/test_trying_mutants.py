@@ -122,7 +122,7 @@ def test_tests_that_do_not_end_are_killed(bench, monkeypatch):
 @pytest.mark.parametrize(
     "end", [subprocess.Popen.kill, lambda forge: forge.stdin.close()], ids=["the forge", "who has asked it"]
 )
-def test_tests_end_with(clone, end):
+def test_tests_end_with_the_process_that_began_them(clone, end):
     os.mkfifo(clone / "pid")
     (clone / "test_m.py").write_text(ENDLESS)
     with trying.Bench(clone)._forge as forge:

@@ -43,7 +43,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("properties", "state", "said"), SAID)
-def test_what_is_done(properties, state, said):
+def test_each_state_leads_to_its_plan(properties, state, said):
     plan = Link(name="x", **properties).plan(state, refresh=False)
     assert [action.did for action in plan] == said
     assert all(action.would.lower().startswith("would have ") for action in plan)

@@ -186,7 +186,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize("row", ADDRESSES, ids=str)
-async def test_addresses(world, row):
+async def test_an_address_is_added_changed_or_removed_and_others_stay(world, row):
     there, name, ensure, said, left = row
     for each in there:
         world.run(f"address add {each} dev v0")
@@ -213,7 +213,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("there", "properties", "left"), ROUTES)
-async def test_routes(world, there, properties, left):
+async def test_there_is_one_route_as_declared_whatever_was_there(world, there, properties, left):
     world.run("address add 192.0.2.1/24 dev v0")
     for each in there:
         world.run(f"route add {each}")

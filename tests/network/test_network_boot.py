@@ -245,7 +245,7 @@ assert not [name for name in os.listdir("/etc/netplan") if "reactor" in name] if
 
 
 @pytest.mark.parametrize("what", BODY)
-def test_the_next_boot(what):
+def test_files_for_the_next_boot_are_written_repaired_and_removed(what):
     done = run_in_namespaces(PROGRAM + BODY[what] + "\nprint('done')\n", options=("--mount", "--net"))
     assert done == ["done"]
 

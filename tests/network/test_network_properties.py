@@ -13,7 +13,7 @@ from reactor.watchers.netlink_topics import Topic, WatchedTopic
 
 
 @pytest.mark.parametrize("name", ["eth0", "br-lan", "eth0.100", "wg_1", "a", "x" * 15, "enp0s31f6", "a+b"])
-def test_names_of_links(name):
+def test_a_name_that_the_kernel_takes_is_accepted(name):
     assert Link(name=name).interface == name
     assert Link(name="any text", link=name).interface == name
 

@@ -24,9 +24,10 @@ from reactor.engine.events import AuditFound, Cause, Checked, Flapping, ReloadRe
 from reactor.manifest.notify_channels import Channel
 from reactor.notify import run_notifications
 from reactor.notify.alerts import Alert
+from reactor.notify.errors import SendError
 from reactor.notify.message import Message
 from reactor.notify.run_notifications import Notifications
-from reactor.notify.sender import SendError, send
+from reactor.notify.sender import send
 
 FORGED = "file#/tmp/a\r\nBcc: victim@example.org\r\n\r\nforged body"
 ALERT = Alert("failed", "file#/etc/motd", "no space left", 1000.0)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from package_checks import package
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.resources.package import Package
 from reactor.resources.process import run
 from reactor.testing.story import converge_once
 
 DRY_RUN = RunOptions(noop=True)
-
-
-def package(host, name, ensure="present", **properties):
-    return Package(name=name, ensure=ensure, provider=host.manager, **properties)
 
 
 @pytest.mark.parametrize("order", [{}, {"require": "package#app"}])

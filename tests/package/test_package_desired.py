@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import pytest
 from deb_packages import Deb
+from package_checks import converge, package
 from pydantic import ValidationError
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.package import Package, providers
 from reactor.testing.story import converge_once, running
-
-
-def package(host, name, ensure="present", **properties):
-    return Package(name=name, ensure=ensure, provider=host.manager, **properties)
-
-
-async def converge(resource, **options):
-    _, story = await converge_once(resource, options=RunOptions(**options))
-    (check,) = story.checks(resource.ref)
-    return check
 
 
 async def is_settled(resource):

@@ -9,18 +9,15 @@ import sys
 import pytest
 from apt_root import AptRoot
 from deb_packages import Deb
+from package_checks import package
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.resources.package import Package, providers
+from reactor.resources.package import providers
 from reactor.resources.process import run
 from reactor.testing.story import converge_once
 
 RUN, NOOP = RunOptions(), RunOptions(noop=True)
-
-
-def package(host, name, ensure="present", **properties):
-    return Package(name=name, ensure=ensure, provider=host.manager, **properties)
 
 
 async def said_of(*resources, options=RUN):

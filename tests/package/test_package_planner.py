@@ -47,7 +47,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("ensure", "state", "step", "version", "did"), TABLE)
-def test_the_decision_table(ensure, state, step, version, did):
+def test_each_state_leads_to_its_step(ensure, state, step, version, did):
     change = plan_package(Desired("app", ensure, 60), state, compare)
     found = (None, None, None) if change is None else (change.step, change.version, change.did)
     assert found == (step, version, did)

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import pytest
 from deb_packages import Deb
+from package_checks import converge, package
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
-from reactor.resources.package import Package
-from reactor.testing.story import converge_once
-
-
-def package(host, name, ensure="present", **properties):
-    return Package(name=name, ensure=ensure, provider=host.manager, **properties)
-
-
-async def converge(resource, **options):
-    _, story = await converge_once(resource, options=RunOptions(**options))
-    (check,) = story.checks(resource.ref)
-    return check
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def notifier(tmp_path, manager):
     return Notifier(str(tmp_path / "notify"))
 
 
-def test_no_one_asked():
+def test_without_a_usable_socket_nothing_is_notified():
     assert Notifier.from_environment({}) is None
     assert Notifier.from_environment({"NOTIFY_SOCKET": "vsock:2:1234"}) is None
 

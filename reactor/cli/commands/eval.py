@@ -56,7 +56,6 @@ def eval(  # noqa: A001 - a command is the function of its name
 
 def _context(expression: str, manifest: str | None, inputs: Inputs) -> ExpressionContext:
     """The names and functions for the expression. Raises ManifestError if the data are invalid."""
-    from reactor.manifest.expression_context import ExpressionContext
     from reactor.manifest.source import Source
 
     data: Mapping[str, Any] = inputs.data
@@ -68,7 +67,7 @@ def _context(expression: str, manifest: str | None, inputs: Inputs) -> Expressio
         resolved = resolved_data(manifest, inputs)
         data, secrets, base = resolved.values, resolved.secrets, os.path.dirname(os.path.abspath(manifest))
     source = Source(os.path.join(base, _NAME), expression)
-    return ExpressionContext.of(source, data, frozenset(secrets), inputs, strict=True)
+    return inputs.expression_context(source, data, frozenset(secrets), strict=True)
 
 
 def _value(expression: str, context: ExpressionContext) -> Any:

@@ -67,8 +67,9 @@ def _try(name: str, channel: Channel, manifest: str) -> bool:
     """Send a test message through ``channel``, and show the result."""
     import trio
 
+    from reactor.notify.errors import SendError
     from reactor.notify.message import Message
-    from reactor.notify.sender import SendError, send
+    from reactor.notify.sender import send
 
     try:
         trio.run(send, channel, Message(name, manifest, (), is_test=True))

@@ -51,8 +51,8 @@ class PageListener(NamedTuple):
     def open(self, control: Control, graph: Graph, state: State, display: Display) -> LivePage:
         """The live page of a run. Ends the command if the token can't be stored."""
         from reactor.ui.access import Access
-        from reactor.ui.details import PageHistory
         from reactor.ui.live_page import LivePage
+        from reactor.ui.page_history import PageHistory
 
         is_private = not _is_read_by_others(sys.stderr.fileno())
         if state.path is None and not is_private:

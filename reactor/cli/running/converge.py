@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
-    from reactor.manifest.inputs import Inputs, KnownOutputs
+    from reactor.manifest.inputs import Inputs
+    from reactor.manifest.loops import KnownOutputs
     from reactor.manifest.notify_channels import Channel
     from reactor.notify.run_notifications import Notifications
     from reactor.service.reporter import Reporter

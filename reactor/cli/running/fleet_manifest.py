@@ -102,12 +102,11 @@ class ChannelManifests:
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression of facts. Raises ReactorError."""
         from reactor.language.expression import parse_expression
-        from reactor.manifest.expression_context import ExpressionContext
         from reactor.manifest.source import Source
 
         source = Source("targets", expression)
         inputs = Inputs(Facts({}, parse=parse_values), {}, {}, ())
-        context = ExpressionContext.of(source, {}, frozenset(), inputs, strict=True)
+        context = inputs.expression_context(source, {}, frozenset(), strict=True)
         return parse_expression(expression).evaluate(context.scope)
 
     def _load(self, directories: Mapping[str, str], candidate: Release | None = None) -> None:

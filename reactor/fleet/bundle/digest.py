@@ -24,8 +24,3 @@ def named(hexdigest: str) -> str:
 def is_digest(name: object) -> bool:
     """Whether ``name`` is the name of a bundle. Such a name is safe as the name of a file."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
-
-
-def short(name: str) -> str:
-    """Return the first 12 digits, for people."""
-    return name.removeprefix(_PREFIX)[:12]

@@ -44,7 +44,6 @@ from reactor.trust.inputs import require_input
 from reactor.trust.rule import DistrustedError
 
 SIGNERS = "/etc/reactor/fleet-signers"
-_LISTS = ("servers", "channels", "groups")
 _NEEDED = ("id", "servers", "credentials")
 _KNOWN = (
     *_NEEDED,

@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from reactor.fleet.bucket_names import STATE
+from reactor.fleet.bucket_names import EVENT, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
@@ -16,7 +16,6 @@ from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, Wro
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
 
-SUBJECT = "reactor.event."
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
 _CERTAIN = 4
@@ -170,7 +169,7 @@ class EventSender:
         Raises TooLargeError if the server takes no message as large as that with the events of the batch.
         """
         pause = FIRST_PAUSE
-        subject = SUBJECT + self._host.identity.id
+        subject = EVENT + self._host.identity.id
         data = encode_batch(records)
         ids = batch.secret, batch.first, batch.last
         headers = {BATCH: str(BatchId.of(*ids))}

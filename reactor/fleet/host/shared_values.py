@@ -15,9 +15,9 @@ from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_SHARED, SHARED
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.look_rate import LookRate
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.stored import last_messages
 from reactor.fleet.shared_value import by_host
 from reactor.fleet.wire.parser import Message
 from reactor.resource.network_value import NetworkValue

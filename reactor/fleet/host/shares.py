@@ -8,9 +8,9 @@ from typing import Any
 from reactor.fleet.bucket_names import SHARED
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.shared_values import LOOK
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.stored import last_messages
 from reactor.fleet.shared_value import SharedValue, by_host
 
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 300.0

@@ -20,10 +20,10 @@ from reactor.clock import uptime
 from reactor.fleet.bucket_names import CHANGED_SLOT, SLOTS
 from reactor.fleet.host.leases import Lease, LeaseRenewer
 from reactor.fleet.link.connection import Connection
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import DisconnectedError, LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
-from reactor.fleet.link.stored import last_messages
 from reactor.fleet.slot_holder import Holder, Place, holder_of
 from reactor.fleet.wire.parser import Message
 from reactor.resource.common_properties import Slot

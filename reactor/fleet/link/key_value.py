@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
+from reactor.fleet.link.api import JetStreamApi
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import MissingError, WrongRevisionError, describing_missing, hint_to_make
-from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.reading import ONCE, Start
-from reactor.fleet.link.stored import Stored, last_message, last_messages
+from reactor.fleet.link.reading import ONCE, Start, reading
+from reactor.fleet.link.stored import Stored
 from reactor.fleet.link.watch import Watch
 
 Operation = Literal["put", "delete", "purge"]
@@ -21,7 +22,6 @@ _KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
 _FILTER = re.compile(r"(?:(?:[-/_=A-Za-z0-9]+|\*)\.)*(?:[-/_=A-Za-z0-9]+|\*|>)")
 _OPERATIONS: dict[str, Operation] = {"DEL": "delete", "PURGE": "purge"}
 _MARKERS: dict[str, Operation] = {"MaxAge": "purge", "Purge": "purge", "Remove": "delete"}
-_DUPLICATES = 120
 _DEFAULT_PREFIX = "$JS.API"
 _AMONG = "Nats-Expected-Last-Subject-Sequence-Subject"
 
@@ -49,10 +49,10 @@ def is_key(text: str) -> bool:
 class KeyValue:
     """A bucket.
 
-    Its methods raise MissingError if there is none, ValueError for a bad key, and the errors of `JetStream`.
+    Its methods raise MissingError if there is none, ValueError for a bad key, and the errors of `JetStreamApi`.
     """
 
-    def __init__(self, js: JetStream, bucket: str) -> None:
+    def __init__(self, js: JetStreamApi, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
             raise ValueError(f"not the name of a bucket: {bucket!r}")
         self.js = js
@@ -60,52 +60,12 @@ class KeyValue:
         self.stream = f"KV_{bucket}"
         self.prefix = f"$KV.{bucket}."
 
-    async def create_bucket(
-        self,
-        *,
-        history: int = 1,
-        replicas: int = 1,
-        ttl: float = 0,
-        key_ttl: bool = False,
-        marker_ttl: float = 0,
-        storage: Literal["file", "memory"] = "file",
-        max_bytes: int = -1,
-        **more: Any,
-    ) -> None:
-        """Make the bucket, or find one of the same configuration.
-
-        Times are seconds. ``key_ttl``: a value may have a time to live of its own; ``marker_ttl``: an expired one leaves a
-        marker for that long, which watches see. ``more``: fields of the stream.
-        """
-        markers = {"subject_delete_marker_ttl": int(marker_ttl * 1e9)} if marker_ttl else {}
-        await self.js.create_stream(
-            self.stream,
-            {
-                "subjects": [f"{self.prefix}>"],
-                "retention": "limits",
-                "storage": storage,
-                "max_msgs_per_subject": history,
-                "num_replicas": replicas,
-                "max_age": int(ttl * 1e9),
-                "max_bytes": max_bytes,
-                "duplicate_window": int((min(ttl, _DUPLICATES) or _DUPLICATES) * 1e9),
-                "discard": "new",
-                "allow_rollup_hdrs": True,
-                "deny_delete": True,
-                "deny_purge": False,
-                "allow_direct": True,
-                "allow_msg_ttl": key_ttl or bool(marker_ttl),
-                **markers,
-                **more,
-            },
-        )
-
     # --- reading
 
     async def last(self, key: str) -> Entry | None:
         """Return the newest entry of a key, which may be a deletion; None if there never was one."""
         with describing_missing(self.missing):
-            stored = await last_message(self.js, self.stream, self._subject(key))
+            stored = await self.js.last_message(self.stream, self._subject(key))
         return None if stored is None else self._entry(stored)
 
     async def get(self, key: str) -> Entry | None:
@@ -135,7 +95,7 @@ class KeyValue:
         self, *filters: str, start: Start = "last_per_subject", **how: Any
     ) -> AsyncIterator[Watch[Entry]]:
         """Yield an iterator over the entries that match and their changes: see `Reader`, also for ``how``."""
-        async with self.js.reading(self.stream, self._filters(filters), start=start, **how) as reader:
+        async with reading(self.js, self.stream, self._filters(filters), start=start, **how) as reader:
             yield Watch(reader, self.entry_of, self.missing)
 
     async def _past(
@@ -176,14 +136,12 @@ class KeyValue:
         return await self._write(key, value, headers, last=revision, ttl=ttl)
 
     async def delete(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
-        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: as for `purge`."""
+        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: seconds after which the marker is gone too."""
         return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision, ttl=ttl)
 
-    async def purge(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
-        """Delete a value and its history. ``ttl``: seconds after which this marker is gone too."""
-        return await self._write(
-            key, b"", {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}, last=revision, ttl=ttl
-        )
+    async def purge(self, key: str) -> int:
+        """Delete a value and its history."""
+        return await self._write(key, b"", {"KV-Operation": "PURGE", "Nats-Rollup": "sub"})
 
     async def _write(
         self,

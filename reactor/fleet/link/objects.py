@@ -10,10 +10,12 @@ import secrets
 import string
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Literal
+from typing import Any
 
 import trio
 
+from reactor.fleet.link.api import JetStreamApi
+from reactor.fleet.link.direct_get import messages_from
 from reactor.fleet.link.errors import (
     DamagedError,
     LinkError,
@@ -22,10 +24,9 @@ from reactor.fleet.link.errors import (
     describing_missing,
     hint_to_make,
 )
-from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
-from reactor.fleet.link.reading import ONCE
-from reactor.fleet.link.stored import Stored, last_message, messages_from
+from reactor.fleet.link.reading import ONCE, reading
+from reactor.fleet.link.stored import Stored
 from reactor.fleet.link.uploading import uploading
 from reactor.fleet.link.watch import Watch
 
@@ -38,9 +39,9 @@ _NO_TIME = "0001-01-01T00:00:00Z"
 
 
 class ObjectStore:
-    """A store. Its methods raise MissingError if there is none, and the errors of `JetStream`."""
+    """A store. Its methods raise MissingError if there is none, and the errors of `JetStreamApi`."""
 
-    def __init__(self, js: JetStream, bucket: str) -> None:
+    def __init__(self, js: JetStreamApi, bucket: str) -> None:
         """Raises ValueError for a malformed name."""
         if not _BUCKET.fullmatch(bucket):
             raise ValueError(f"not the name of an object store: {bucket!r}")
@@ -48,36 +49,12 @@ class ObjectStore:
         self.bucket = bucket
         self.stream = f"OBJ_{bucket}"
 
-    async def create_bucket(
-        self,
-        *,
-        replicas: int = 1,
-        storage: Literal["file", "memory"] = "file",
-        max_bytes: int = -1,
-        **more: Any,
-    ) -> None:
-        """Make the store, or find one of the same configuration. ``more``: fields of the stream."""
-        await self.js.create_stream(
-            self.stream,
-            {
-                "subjects": [f"$O.{self.bucket}.C.>", f"$O.{self.bucket}.M.>"],
-                "retention": "limits",
-                "storage": storage,
-                "num_replicas": replicas,
-                "max_bytes": max_bytes,
-                "discard": "new",
-                "allow_rollup_hdrs": True,
-                "allow_direct": True,
-                **more,
-            },
-        )
-
     # --- reading
 
     async def info(self, name: str) -> ObjectInfo | None:
         """Return the metadata of an object, which may be deleted; None if there never was one."""
         with describing_missing(self.missing):
-            stored = await last_message(self.js, self.stream, self._subject(name))
+            stored = await self.js.last_message(self.stream, self._subject(name))
         return None if stored is None else self.info_of(stored)
 
     async def get(
@@ -128,7 +105,7 @@ class ObjectStore:
     async def watch(self, name: str | None = None, **how: Any) -> AsyncIterator[Watch[ObjectInfo]]:
         """Yield an iterator over the objects and their changes: see `Reader`, also for ``how``."""
         subject = f"$O.{self.bucket}.M.>" if name is None else self._subject(name)
-        async with self.js.reading(self.stream, [subject], **how) as reader:
+        async with reading(self.js, self.stream, [subject], **how) as reader:
             yield Watch(reader, self.info_of, self.missing)
 
     async def chunks(
@@ -150,7 +127,7 @@ class ObjectStore:
         except NoRespondersError:
             direct = False
         if not direct:
-            async with self.js.reading(self.stream, [subject], start="all", patience=ONCE) as reader:
+            async with reading(self.js, self.stream, [subject], start="all", patience=ONCE) as reader:
                 async for each in reader:
                     if each is None:
                         return
@@ -159,14 +136,7 @@ class ObjectStore:
 
     # --- writing
 
-    async def put(
-        self,
-        name: str,
-        data: bytes | Iterable[bytes],
-        *,
-        description: str = "",
-        metadata: Mapping[str, str] | None = None,
-    ) -> ObjectInfo:
+    async def put(self, name: str, data: bytes | Iterable[bytes]) -> ObjectInfo:
         """Store an object, and return its metadata. After a failure, the old object is unchanged."""
         old = await self.info(name)
         nuid = "".join(secrets.choice(_LETTERS) for _ in range(22))
@@ -174,8 +144,6 @@ class ObjectStore:
             size, chunks, digest = await self._send(nuid, [data] if isinstance(data, bytes) else data)
             info = {
                 "name": name,
-                **({"description": description} if description else {}),
-                **({"metadata": dict(metadata)} if metadata else {}),
                 "options": {"max_chunk_size": CHUNK},
                 "bucket": self.bucket,
                 "nuid": nuid,

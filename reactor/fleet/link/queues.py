@@ -19,10 +19,9 @@ MOST_UNSENT = 8 << 20
 class Messages:
     """A bounded queue. ``lost`` counts the messages that were dropped because it was full."""
 
-    def __init__(self, most: int = MOST_MESSAGES, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MOST_MESSAGES) -> None:
         self.lost = 0
         self._most = most
-        self._most_bytes = most_bytes
         self._held: deque[Message] = deque()
         self._bytes = 0
         self._filled = trio.Event()
@@ -32,7 +31,7 @@ class Messages:
 
     def put(self, message: Message) -> bool:
         """Add a message; returns False and drops it when there is no room."""
-        if len(self._held) >= self._most or self._bytes + len(message.data) > self._most_bytes:
+        if len(self._held) >= self._most or self._bytes + len(message.data) > MOST_BYTES:
             self.lost += 1
             self._filled.set()
             return False

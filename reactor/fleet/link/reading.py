@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import trio
 
+from reactor.fleet.link.api import JetStreamApi
 from reactor.fleet.link.errors import (
     ApiError,
     DeniedError,
@@ -19,7 +20,6 @@ from reactor.fleet.link.errors import (
     MissingError,
     NoAnswerError,
 )
-from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.queues import Messages
 from reactor.fleet.link.status import Status
 from reactor.fleet.link.stored import Stored
@@ -50,7 +50,7 @@ class Reader:
 
     def __init__(
         self,
-        js: JetStream,
+        js: JetStreamApi,
         stream: str,
         subjects: Sequence[str] = (),
         *,
@@ -270,6 +270,18 @@ class Reader:
                 connection.outbox.add(commands.publish(subject, b""))
             except ValueError:
                 self._fresh = False
+
+
+@asynccontextmanager
+async def reading(
+    js: JetStreamApi, stream: str, subjects: Sequence[str] = (), **how: Any
+) -> AsyncIterator[Reader]:
+    """Yield a reader of a stream: see `Reader`, also for ``how``."""
+    reader = Reader(js, stream, subjects, **how)
+    try:
+        yield reader
+    finally:
+        reader.close()
 
 
 class _Missing:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import trio
 
 from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, UnreachableError
 from reactor.fleet.link.handshake import Session, explained, refused
+from reactor.fleet.link.options import Options
 from reactor.fleet.link.pauses import Outage
+from reactor.fleet.link.queues import Outbox
+from reactor.fleet.link.requests import Requests
+from reactor.fleet.link.servers import Pool
 from reactor.fleet.link.tcp import CHUNK
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Info, Message, Operation, Ping, Pong, ProtocolError, ServerError
-
-if TYPE_CHECKING:
-    from reactor.fleet.link.connection import Connection
 
 _DENIED = re.compile(
     r"permissions violation for (?:(publish) to|(subscription) to|publish with reply of) \"([^\"]*)\"",
@@ -35,12 +36,30 @@ _MOST_PONGS = 10_000
 """Unsent answers after which a server that floods with PING is given up."""
 
 
+class Owner(Protocol):
+    """The permanent connection: what it sends through each of its sessions, and what it is told of them."""
+
+    options: Options
+    pool: Pool
+    requests: Requests
+    outbox: Outbox
+
+    def take(self, message: Message) -> None:
+        """Hand a message to its subscription."""
+
+    def denied(self, error: LinkError, subject: str, publishing: bool) -> None:
+        """Fail the requests and subscriptions of a denied subject, and report it once."""
+
+    def moved(self) -> None:
+        """The servers of the cluster have changed."""
+
+
 class SessionTasks:
     """Run until the connection ends."""
 
-    def __init__(self, session: Session, connection: Connection) -> None:
+    def __init__(self, session: Session, owner: Owner) -> None:
         self.session = session
-        self._connection = connection
+        self._owner = owner
         self._pongs: deque[Callable[[bool], None]] = deque()
         self._outage: Outage | None = None
         self._scope = trio.CancelScope()
@@ -55,7 +74,7 @@ class SessionTasks:
                     nursery.start_soon(self._guarded, self._read)
                     nursery.start_soon(self._guarded, self._send)
                     nursery.start_soon(self._guarded, self._beat, ping)
-                    nursery.start_soon(self._connection.requests.expire, self.session.server)
+                    nursery.start_soon(self._owner.requests.expire, self.session.server)
         finally:
             while self._pongs:
                 self._pongs.popleft()(False)
@@ -87,7 +106,7 @@ class SessionTasks:
 
     def _ping(self, answered: Callable[[bool], None]) -> None:
         self._pongs.append(answered)
-        self._connection.outbox.add(commands.PING)
+        self._owner.outbox.add(commands.PING)
 
     def _end(self, error: LinkError, *, moving: bool = False) -> None:
         if self._outage is None:
@@ -105,7 +124,7 @@ class SessionTasks:
             trio.ClosedResourceError,
             ProtocolError,
         ) as error:
-            self._end(explained(error, self.session.server, self._connection.options))
+            self._end(explained(error, self.session.server, self._owner.options))
 
     async def _read(self) -> None:
         session = self.session
@@ -122,7 +141,7 @@ class SessionTasks:
 
     async def _send(self) -> None:
         while True:
-            data = await self._connection.outbox.take()
+            data = await self._owner.outbox.take()
             self._unsent_pongs = 0
             await self.session.stream.send_all(data)
 
@@ -137,9 +156,9 @@ class SessionTasks:
     def _take(self, operation: Operation) -> None:
         match operation:
             case Message():
-                self._connection.take(operation)
+                self._owner.take(operation)
             case Ping():
-                self._connection.outbox.add(commands.PONG)
+                self._owner.outbox.add(commands.PONG)
                 self._unsent_pongs += 1
                 if self._unsent_pongs > _MOST_PONGS:
                     raise ProtocolError("it sends PING and does not read the answers")
@@ -157,15 +176,15 @@ class SessionTasks:
         session = self.session
         changed = info.get("connect_urls") != session.info.get("connect_urls")
         session.info.update(info)
-        if not self._connection.options.fixed_servers:
-            self._connection.pool.update_discovered(info.get("connect_urls"), session.server)
-        if info.get("ldm") and len(self._connection.pool) > 1:
+        if not self._owner.options.fixed_servers:
+            self._owner.pool.update_discovered(info.get("connect_urls"), session.server)
+        if info.get("ldm") and len(self._owner.pool) > 1:
             self._end(UnreachableError(f"the NATS server {session.server} is about to stop"), moving=True)
         elif changed:
-            self._connection.moved()
+            self._owner.moved()
 
     def _refused(self, text: str) -> None:
-        server, options = self.session.server, self._connection.options
+        server, options = self.session.server, self._owner.options
         denied = _DENIED.match(text)
         if denied:
             publishing, subscribing, subject = denied.groups()
@@ -174,6 +193,6 @@ class SessionTasks:
                 f"the NATS server {server} does not let the user {action} {subject}",
                 "give the user this permission on the server",
             )
-            self._connection.denied(error, subject, bool(publishing))
+            self._owner.denied(error, subject, bool(publishing))
         elif not text.lower().startswith(_STAYS):
             self._end(refused(text, server, options))

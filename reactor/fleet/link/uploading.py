@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import trio
 
+from reactor.fleet.link.api import JetStreamApi, acknowledged
 from reactor.fleet.link.connection import NO_RESPONDERS
 from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError, NoRespondersError
-from reactor.fleet.link.jetstream import JetStream, acknowledged
 from reactor.fleet.link.queues import Messages
 
 _IN_FLIGHT = 16
@@ -19,7 +19,7 @@ _AFTERMATH = 1.0
 class Upload:
     """The upload of one object. Each chunk is sent once: a repeated one could arrive out of order."""
 
-    def __init__(self, js: JetStream, stream: str, subject: str, reply: str, messages: Messages) -> None:
+    def __init__(self, js: JetStreamApi, stream: str, subject: str, reply: str, messages: Messages) -> None:
         self._js = js
         self._stream = stream
         self._subject = subject
@@ -72,7 +72,7 @@ class Upload:
 
 
 @contextmanager
-def uploading(js: JetStream, stream: str, subject: str) -> Iterator[Upload]:
+def uploading(js: JetStreamApi, stream: str, subject: str) -> Iterator[Upload]:
     """Yield an upload to ``subject``, which ``stream`` takes."""
     connection = js.connection
     reply = connection.inbox("p")

@@ -41,7 +41,7 @@ class ServerState(NamedTuple):
 async def server_state(
     connection: Connection, identity: str | None = None, seconds: float = 3.0
 ) -> ServerState:
-    """Ask the server with that ``server_id``, by default any server. Raises LinkError."""
+    """Ask the server whose id is ``identity``, by default any server. Raises LinkError."""
     reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", seconds=seconds)
     try:
         found = json.loads(reply.data)

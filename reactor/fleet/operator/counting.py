@@ -79,10 +79,8 @@ def counts_of(fleet: FleetView, each: Overview, by: str) -> ChannelCounts:
     )
 
 
-async def keep_counting(
-    js: JetStream, by: str, on_counts: Callable[[ChannelCounts], None], interval: float = INTERVAL
-) -> None:
-    """Write the counts of all channels every ``interval`` seconds, until cancelled. Raises LinkError."""
+async def keep_counting(js: JetStream, by: str, on_counts: Callable[[ChannelCounts], None]) -> None:
+    """Write the counts of all channels at each `INTERVAL`, until cancelled. Raises LinkError."""
     live = LiveFleet(js)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(live.run)
@@ -93,7 +91,7 @@ async def keep_counting(
                 found = counts_of(fleet, each, by)
                 await js.key_value(COUNTS).put(found.channel, canonical(found.to_fields()))
                 on_counts(found)
-            await trio.sleep(interval)
+            await trio.sleep(INTERVAL)
 
 
 async def read_counts(js: JetStream) -> list[ChannelCounts]:

@@ -6,14 +6,13 @@ import math
 from collections.abc import AsyncGenerator, Callable, Collection
 from typing import Any, NamedTuple
 
-from reactor.fleet.bucket_names import EVENTS
+from reactor.fleet.bucket_names import EVENT, EVENTS
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.event_batch import batch_id_of, decode_batch
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.reading import ONCE
 from reactor.fleet.link.stored import Stored
 
-_SUBJECT = "reactor.event."
 _FEW = 50
 """For at most this many hosts, the server is asked only for their batches."""
 
@@ -46,7 +45,7 @@ async def fleet_events(
     more after the last. An event that was sent twice is yielded once.
     """
     few = sorted(hosts) if hosts is not None and len(hosts) <= _FEW else []
-    subjects = [_SUBJECT + host for host in few] or [f"{_SUBJECT}*"]
+    subjects = [EVENT + host for host in few] or [f"{EVENT}*"]
     if hosts is not None and not hosts:
         return
     seen: dict[tuple[str, str], int] = {}
@@ -58,7 +57,7 @@ async def fleet_events(
                 if not follow:
                     return
                 continue
-            host = stored.subject.removeprefix(_SUBJECT)
+            host = stored.subject.removeprefix(EVENT)
             if is_host_id(host) and (hosts is None or host in hosts):
                 try:
                     events = _fresh(stored, host, seen)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reactor.fleet.link.direct_get import last_messages
 from reactor.fleet.link.errors import ApiError, LinkError, MissingError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.stored import Stored, last_messages
+from reactor.fleet.link.stored import Stored
 from reactor.fleet.registry.entry import PREFIX, STREAM, Entry, filter_subject, parse_entry
 
 _MARKER = "Nats-Marker-Reason"

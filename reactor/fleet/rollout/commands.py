@@ -95,10 +95,10 @@ def pause(state: ChannelState, author: Author) -> ChannelState:
     return _changed(state, author, phase=Phase.PAUSED)
 
 
-def resume(state: ChannelState, author: Author, gate: Gate | None = None) -> ChannelState:
-    """Go on with the same wave, which soaks again; ``gate`` replaces the one it has."""
+def resume(state: ChannelState, author: Author) -> ChannelState:
+    """Go on with the same wave, which soaks again."""
     _require(state, "resumed", Phase.PAUSED, Phase.HALTED)
-    return _changed(state, author, phase=Phase.ROLLING, gate=gate or state.gate)
+    return _changed(state, author, phase=Phase.ROLLING)
 
 
 def halt(state: ChannelState, author: Author) -> ChannelState:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import IO, TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING
 
 import trio
 
-from reactor.fleet.link.connection import Connection, connected
-from reactor.fleet.link.context import read_context
 from reactor.fleet.link.errors import (
     ContextError,
-    DeniedError,
-    IdentityError,
     LinkError,
     MissingError,
-    UnreachableError,
 )
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.status import Status
 from reactor.fleet.sources import place as places
+from reactor.fleet.sources.connections import Connections
 from reactor.fleet.sources.place import Place, parse_place
 from reactor.source.address import Address
 from reactor.source.download import MAX_BYTES, DownloadError, Version
@@ -31,10 +24,6 @@ if TYPE_CHECKING:
     from reactor.fleet.sources.publisher import NatsPublisher
     from reactor.fleet.sources.values import NatsValues
 
-T = TypeVar("T")
-
-CONNECTING = 3.0
-"""The time limit in seconds for the answer of a server."""
 READING = 60.0
 """Seconds for reading one object or key."""
 _PAUSE = 5.0
@@ -45,8 +34,7 @@ class NatsLink:
     """Reads with the connection of `follow` if there is one, else with a connection of its own."""
 
     def __init__(self) -> None:
-        self._live: dict[str, tuple[trio.lowlevel.TrioToken, JetStream]] = {}
-        self._states: dict[str, State] = {}
+        self._connections = Connections()
 
     def fault(self, url: str, *, archive: bool) -> tuple[str, str] | None:
         """Implements `reactor.source.links.Link`."""
@@ -58,20 +46,20 @@ class NatsLink:
         async def read(js: JetStream) -> Version | None:
             return await _read(js, parse_place(address.url), known, to)
 
-        token, js = self._live.get(address.context, (None, None))
-        if js is not None and js.connection.up:
-            try:
-                return trio.from_thread.run(read, js, trio_token=token)
-            except trio.RunFinishedError:  # the run ends, and what is read now is not used
-                raise DownloadError(f"the run ended while {address.shown} was read") from None
-        return trio.run(_alone, address.context, read)
+        try:
+            return self._connections.call_if_up(address.context, read)
+        except trio.RunFinishedError:  # the run ends, and what is read now is not used
+            raise DownloadError(f"the run ended while {address.shown} was read") from None
 
     async def follow(
         self, addresses: Sequence[Address], changed: Callable[[], None], warn: Callable[[str], None]
     ) -> None:
         """Implements `reactor.source.links.Link`. All addresses have the same context."""
         try:
-            async with self.live(addresses[0].context, warn) as js, trio.open_nursery() as nursery:
+            async with (
+                self._connections.live(addresses[0].context, warn) as js,
+                trio.open_nursery() as nursery,
+            ):
                 for address in addresses:
                     nursery.start_soon(_watch, js, parse_place(address.url), changed, warn)
         except ContextError as error:
@@ -81,81 +69,17 @@ class NatsLink:
         """Implements `reactor.source.links.Link`."""
         from reactor.fleet.sources.values import NatsValues  # noqa: PLC0415 - most manifests read no values
 
-        return NatsValues(self, context, stream)
+        return NatsValues(self._connections, context, stream)
 
     def publisher(self, context: str, destination: str, stream: str | None) -> NatsPublisher:
         """Implements `reactor.source.links.Link`."""
         from reactor.fleet.sources.publisher import NatsPublisher  # noqa: PLC0415 - most runs register nothing
 
-        return NatsPublisher(self, context, destination, stream)
+        return NatsPublisher(self._connections, context, destination, stream)
 
     def watch_state(self, context: str, changed: State) -> None:
         """Implements `reactor.source.links.Link`."""
-        self._states[context] = changed
-
-    @asynccontextmanager
-    async def live(self, context: str, warn: Callable[[str], None]) -> AsyncIterator[JetStream]:
-        """Yield the permanent connection that all users of the context in this run share. Raises ContextError.
-
-        The first user owns it, so all must end together. In the block, `download` uses it too.
-        """
-        if (found := self._live.get(context)) is not None:
-            yield found[1]
-            return
-        connection = Connection(read_context(context), on_problem=lambda error: warn(str(error)))
-        js = JetStream(connection)
-        self._live[context] = (trio.lowlevel.current_trio_token(), js)
-        failure: Exception | None = None
-        try:
-            with connection.watched(partial(self._report, context)):
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(connection.run)
-                    try:
-                        yield js
-                    except Exception as error:  # noqa: BLE001 - it leaves below, where the nursery does not wrap it
-                        failure = error
-                    nursery.cancel_scope.cancel()
-        finally:
-            del self._live[context]
-        if failure is not None:
-            raise failure
-
-    def _report(self, context: str, status: Status) -> None:
-        """Pass on the state of a connection."""
-        if (changed := self._states.get(context)) is None:
-            return
-        if status.up:
-            changed("armed", f"connected to {status.server}")
-        elif status.why is not None:
-            state = "denied" if isinstance(status.why, IdentityError | DeniedError) else "down"
-            changed(state, str(status.why))
-
-    def call(self, context: str, work: Callable[[JetStream], Awaitable[T]]) -> T:
-        """Do ``work`` with the connection of the run, or else with one of its own. Blocks. Raises LinkError."""
-        token, js = self._live.get(context, (None, None))
-        if trio_token() is not None:
-            raise UnreachableError("the value would have to be read while everything else waits")
-        if js is not None:
-            if not js.connection.up:
-                raise js.connection.status.why or UnreachableError("there is no connection to NATS yet")
-            try:
-                return trio.from_thread.run(work, js, trio_token=token)
-            except trio.RunFinishedError:  # the run ends, and what is read now is not used
-                raise UnreachableError("the run has ended") from None
-        return trio.run(_alone, context, work)
-
-
-def trio_token() -> trio.lowlevel.TrioToken | None:
-    """Return the token of the event loop that runs in this thread; None if there is none."""
-    try:
-        return trio.lowlevel.current_trio_token()
-    except RuntimeError:
-        return None
-
-
-async def _alone(context: str, read: Callable[[JetStream], Awaitable[T]]) -> T:
-    async with connected(read_context(context), seconds=CONNECTING) as connection:
-        return await read(JetStream(connection))
+        self._connections.watch_state(context, changed)
 
 
 async def _read(js: JetStream, place: Place, known: Version, to: IO[bytes]) -> Version | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from reactor.fleet.link.key_value import is_key
+from reactor.source.address import SUFFIXES
+
 _BUCKET = re.compile(r"[A-Za-z0-9_-]+")
-_KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
-_ARCHIVES = (".tar.gz", ".tgz")
 
 
 class Place(NamedTuple):
@@ -28,7 +29,7 @@ def parse_place(url: str) -> Place:
         raise ValueError(f"{scheme}://{bucket} names no key")
     if scheme == "obj":
         return Place("obj", bucket, key)
-    if not _KEY.fullmatch(key):
+    if not is_key(key):
         raise ValueError(f"the key is not valid in {url}")
     return Place("kv", bucket, key)
 
@@ -41,6 +42,6 @@ def fault(url: str, *, archive: bool) -> tuple[str, str] | None:
         return str(error), f"write it as {url.partition('://')[0]}://BUCKET/KEY"
     if archive and place.scheme == "kv":
         return url, "a manifest is kept in an object store: obj://BUCKET/KEY.tar.gz"
-    if archive and not place.key.endswith(_ARCHIVES):
+    if archive and not place.key.endswith(SUFFIXES):
         return f"{url} is not a .tar.gz archive", "pack manifest.yaml and what belongs to it with tar -czf"
     return None

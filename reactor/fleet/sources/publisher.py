@@ -12,11 +12,11 @@ import trio
 from reactor.fleet.link.errors import ContextError, DisconnectedError, LinkError
 from reactor.fleet.registry.entry import NEVER, Entry, go_duration
 from reactor.fleet.registry.stream import publish
+from reactor.fleet.sources.connections import Connections
 from reactor.resource.common_properties import Registration
 
 if TYPE_CHECKING:
     from reactor.fleet.link.jetstream import JetStream
-    from reactor.fleet.sources.link import NatsLink
 
 Warn = Callable[[str], None]
 
@@ -47,8 +47,8 @@ class _Announced:
 class NatsPublisher:
     """Implements `reactor.source.links.Publisher`. While the network is away, only the newest of each entry is kept."""
 
-    def __init__(self, link: NatsLink, context: str, destination: str, stream: str | None) -> None:
-        self._link = link
+    def __init__(self, connections: Connections, context: str, destination: str, stream: str | None) -> None:
+        self._connections = connections
         self._context = context
         self._is_stored = destination == "jetstream"
         self._stream = stream
@@ -78,7 +78,7 @@ class NatsPublisher:
     async def run(self, warn: Warn) -> None:
         """Implements `reactor.source.links.Publisher`."""
         try:
-            async with self._link.live(self._context, warn) as js:
+            async with self._connections.live(self._context, warn) as js:
                 while True:
                     await js.connection.wait_up()
                     await self._publish_due(js, warn)

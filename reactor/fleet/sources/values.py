@@ -23,6 +23,7 @@ from reactor.fleet.link.status import Status
 from reactor.fleet.registry.entry import STREAM, entry_of_record, filter_subject
 from reactor.fleet.registry.file_sd import file_sd
 from reactor.fleet.registry.stream import look_up
+from reactor.fleet.sources.connections import Connections
 from reactor.fleet.sources.mirror import Mirrors
 from reactor.fleet.sources.place import parse_place
 from reactor.resource.network_value import NetworkValue
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from reactor.fleet.link.jetstream import JetStream
-    from reactor.fleet.sources.link import NatsLink
 
 Warn = Callable[[str], None]
 
@@ -136,10 +136,10 @@ def _text(data: bytes, what: str) -> str:
 
 
 class NatsValues:
-    """Implements `reactor.resource.network_value.Network` with the connections of ``link``."""
+    """Implements `reactor.resource.network_value.Network` with ``connections``."""
 
-    def __init__(self, link: NatsLink, context: str, stream: str | None = None) -> None:
-        self._link = link
+    def __init__(self, connections: Connections, context: str, stream: str | None = None) -> None:
+        self._connections = connections
         self._context = context
         self._values: dict[tuple[str, tuple[str, ...]], Value] = {}
         self._lock = threading.Lock()
@@ -193,7 +193,7 @@ class NatsValues:
             value.failed(self._away[1])
             return
         try:
-            value.current(self._link.call(self._context, partial(value.fetch, stream=self._stream)))
+            value.current(self._connections.call(self._context, partial(value.fetch, stream=self._stream)))
         except MissingError as error:
             value.failed(error)
         except LinkError as error:
@@ -204,7 +204,7 @@ class NatsValues:
     async def run(self, warn: Warn) -> None:
         """Follow all values that expressions have read or will read, until cancelled."""
         try:
-            async with self._link.live(self._context, warn) as js:
+            async with self._connections.live(self._context, warn) as js:
                 await self._run(js, warn)
         except ContextError as error:
             warn(f"values in NATS are not followed: {error}")

@@ -3,9 +3,9 @@
 - ``budget``: limits the cost of one rendering;
 - ``calls``: the functions of templates, their parameters, and how they are called;
 - ``missing_values``: reports missing values as errors or warnings;
-- ``engine``: the interface of the engines, and the three engines by name;
+- ``engine``: the interface of the engines; ``engines``: the three engines by name;
 - ``literals``, ``values``, ``printf``: literals, values and string formats as in Go, for Go's templates and Jet;
-- ``syntax``: code that the lexers and parsers of these two share;
+- ``syntax``: code that the lexers and parsers of these two share; ``parse_cache``: keeps what they have parsed;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser, an evaluator and a renderer each;
 - ``sandbox/``: the same engines, but each rendering runs in a worker process with limits. Manifests use these.
 
@@ -14,14 +14,8 @@ Nothing here reads a file or knows of manifests: the host program passes a loade
 
 from reactor.language.errors import Fault, TemplateError
 from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
-from reactor.language.templates.engine import (
-    ENGINES,
-    CompiledTemplate,
-    Delimiters,
-    Engine,
-    Loader,
-    template_engine,
-)
+from reactor.language.templates.engine import CompiledTemplate, Delimiters, Engine, Loader
+from reactor.language.templates.engines import ENGINES, template_engine
 from reactor.language.templates.missing_values import MissingValues
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.json_codec import encode
+from reactor.language.json_codec import FOR_HTML, encode
 from reactor.language.templates.budget import current_budget
 from reactor.language.values import to_string
 
@@ -82,9 +82,6 @@ _HTML: Final = str.maketrans(
 _JS: Final = {
     "\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D",
 }  # fmt: skip
-_JSON: Final = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
 
 
 def html(text: str) -> str:
@@ -112,4 +109,4 @@ def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> st
     """Return ``value`` as JSON with sorted keys, safe inside HTML unless ``raw``."""
     current_budget().charge_value(value)
     text = encode(value, indent)
-    return text if raw else text.translate(_JSON)
+    return text if raw else text.translate(FOR_HTML)

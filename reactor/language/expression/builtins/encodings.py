@@ -9,13 +9,9 @@ from reactor.language.errors import FunctionError
 from reactor.language.expression.builtins.signature import Builtin, builtin
 from reactor.language.expression.limits import check_result_length
 
-_HTML = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
-
 
 def _to_json(value: Any) -> str:
-    return json_codec.encode(value, indent=2).translate(_HTML)
+    return json_codec.encode(value, indent=2).translate(json_codec.FOR_HTML)
 
 
 def _to_base64(value: str) -> str:

@@ -8,17 +8,18 @@ from typing import Any
 from reactor.language.errors import Fault, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, ParsedTemplate, parse_cached
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.go.evaluator import LOGIC
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse
 from reactor.language.templates.go.renderer import Definition, Run
 from reactor.language.templates.literals import quote
 from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.parse_cache import ParsedTemplate, parse_cached
 from reactor.suggestions import closest
 
 DEFAULT_DELIMITERS = ("{{", "}}")
-_LOGIC = frozenset(("and", "or"))
 
 
 class _Templates:
@@ -33,7 +34,7 @@ class _Templates:
     def add(self, name: str, tree: Tree) -> None:
         """Add the templates that ``tree`` defines. Raises TemplateError if it calls an unknown function."""
         for function, offset in tree.functions.items():
-            if function not in self._functions and function not in _LOGIC:
+            if function not in self._functions and function not in LOGIC:
                 near = closest(function, self._functions)
                 hint = f"did you mean {near}?" if near else ""
                 fault = Fault(f"function {quote(function)} not defined", hint)

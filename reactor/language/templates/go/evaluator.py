@@ -26,7 +26,7 @@ class Missing:
 MISSING: Final = Missing()
 _NOTHING: Final = object()
 """The piped value of the first command in a pipeline: there is none."""
-_LOGIC: Final = frozenset(("and", "or"))
+LOGIC: Final = frozenset(("and", "or"))
 _TESTS: Final = frozenset((
     "all", "any", "coalesce", "deepEqual", "default", "empty", "kindIs", "kindOf", "not", "ternary", "typeIs", "typeOf",
 ))  # fmt: skip
@@ -138,7 +138,7 @@ class Evaluator:
     # Calls
 
     def _call(self, node: nodes.Name, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
-        if node.name in _LOGIC:
+        if node.name in LOGIC:
             return self._logic(node.name, arguments, dot, piped)
         function = signature_of(self._functions[node.name])
         count = len(arguments) + (piped is not _NOTHING)

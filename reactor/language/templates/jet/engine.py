@@ -9,13 +9,14 @@ from typing import Any
 from reactor.language.errors import Fault, FunctionError, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, ParsedTemplate, parse_cached
+from reactor.language.templates.engine import Delimiters, Loader
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
 from reactor.language.templates.jet.parser import parse
 from reactor.language.templates.jet.renderer import Run
 from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.parse_cache import ParsedTemplate, parse_cached
 
 DEFAULT_DELIMITERS = ("[[", "]]")
 _EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")

@@ -18,7 +18,8 @@ from typing import Any, Final
 from reactor.language.errors import TemplateError
 from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import ENGINES, Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.engines import ENGINES
 from reactor.language.templates.missing_values import MissingValues
 from reactor.language.templates.sandbox.process import Rendered, RenderRequest, WorkerError, WorkerProcess
 from reactor.language.templates.sandbox.responses import HostResponses

@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol
 from reactor.language.errors import LimitFault, TemplateError, TemplateSourceError
 from reactor.language.templates.budget import Limits, MemoryLimit, current_budget, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import ENGINES, Delimiters, Engine, template_engine
+from reactor.language.templates.engine import Delimiters, Engine
+from reactor.language.templates.engines import ENGINES, template_engine
 from reactor.language.templates.missing_values import MissingValues
 from reactor.language.templates.sandbox.channel import Channel, ChannelError
 from reactor.language.templates.sandbox.limits import RECYCLED, ProcessLimits
