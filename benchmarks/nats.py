@@ -22,6 +22,7 @@ from idle import status_field, switches
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests/fleet"))
 
+from buckets import make_bucket, make_store
 from nats_servers import Cluster, NatsServer
 from outages import leader_dies
 
@@ -68,10 +69,10 @@ def idle(url: str, seconds: float) -> tuple[float, float, float]:
     return took * 1000, memory / 1024, wakeups
 
 
-async def make_bucket(url: str) -> None:
+async def make_idle_bucket(url: str) -> None:
     """Make what the idle link watches."""
     async with connected(Options(servers=(url,))) as link:
-        await JetStream(link).key_value("idle").create_bucket()
+        await make_bucket(JetStream(link).key_value("idle"))
 
 
 async def restarts(server: NatsServer, count: int) -> list[float]:
@@ -114,7 +115,7 @@ async def to_converged(
     times: list[float] = []
     async with connected(Options(servers=(url,))) as link:
         bucket = JetStream(link).key_value("site")
-        await bucket.create_bucket()
+        await make_bucket(bucket)
         await bucket.put("data", (value % 0).encode())
         variables = {**os.environ, "XDG_CONFIG_HOME": str(directory)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as process:  # noqa: ASYNC220
@@ -137,7 +138,7 @@ async def objects(url: str) -> tuple[float, float]:
     content = os.urandom(OBJECT_MIB << 20)
     async with connected(Options(servers=(url,))) as link:
         store = JetStream(link).objects("speed")
-        await store.create_bucket()
+        await make_store(store)
         began = time.perf_counter()
         await store.put("x", content)
         put = time.perf_counter()
@@ -163,7 +164,7 @@ def main() -> None:
     seconds, count, rounds = (20.0, 5, 1) if options.quick else (120.0, 15, 10)
     with workspace(options.dir) as space:
         with NatsServer(space / "one") as server:
-            trio.run(make_bucket, server.url)
+            trio.run(make_idle_bucket, server.url)
             costs = [idle(server.url, 0.1) for _ in range(5)]
             wakeups = idle(server.url, seconds)[2]
             back = trio.run(restarts, server, count)
