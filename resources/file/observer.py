@@ -39,8 +39,7 @@ from reactor.resources.file.state import Desired, FileState, correct_state
 
 _SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
-_FILE = FileType.FILE  # looking an enum member up takes a tenth of the time of an lstat
-_DIRECTORY = FileType.DIRECTORY
+_FILE, _DIRECTORY = FileType.FILE, FileType.DIRECTORY  # to look one up takes a tenth of the time of an lstat
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _OPEN = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC  # and to read, which is no flag
 

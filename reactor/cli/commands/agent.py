@@ -54,7 +54,5 @@ def agent(config: str, context: str | None, metrics_compat: str | None, state_di
         words += ["--metrics-compat", metrics_compat]
     if state_dir is not None:
         words += ["--state-dir", state_dir]
-    code = run.main(
-        words, prog_name="reactor run", standalone_mode=False
-    )  # click returns the code of an Exit
-    raise click.exceptions.Exit(code)
+    # Not standalone, click returns the code of an Exit instead of raising it.
+    raise click.exceptions.Exit(run.main(words, prog_name="reactor run", standalone_mode=False))

@@ -100,8 +100,12 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Exit once nothing has changed for this long.",
 )
 @click.option(
-    "--health-interval", type=click.FloatRange(min=0, min_open=True), hidden=True
-)  # for 'reactor agent'
+    "--health-interval",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
+    metavar="SECONDS",
+    help="Run health checks that set no interval this often.  [default: only once]",
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -145,7 +149,8 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 def run(
     manifests: tuple[str, ...], render: bool, converge_once: bool, noop: bool, monitor_only: bool, diff: bool,
     form: Format, converged_timeout: float | None, health_interval: float | None, jobs: int | None,
-    only: tuple[str, ...], exclude: tuple[str, ...], detailed_exitcodes: bool, state_dir: str | None, inputs: Callable[[], Inputs], ui: Address | None,
+    only: tuple[str, ...], exclude: tuple[str, ...], detailed_exitcodes: bool, state_dir: str | None,
+    inputs: Callable[[], Inputs], ui: Address | None,
     registration: str | None, registration_stream: str | None, endpoint: MetricsEndpoint | None,
 ) -> None:  # fmt: skip
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
