@@ -84,6 +84,8 @@ class Killer:
             self.killed += self.lives.killed_after_changes(self.chance.randint(1, self.world.changes))
 
     def _end_well(self) -> None:
+        # A process that a run was starting when it was killed has the lock of the state directory until it executes.
+        self._note(self.lives.orphans())
         status = self.lives.whole()
         self._note([f"the last run ended with {status}"] if status else [])
         self._note(self.world.problems())
