@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reactor.errors import ReactorError
@@ -111,11 +111,11 @@ class ResourceError(ReactorError):
         """What else `preflight` has found: a dry run looks at them if what is ``missing`` would come."""
 
     @classmethod
-    def raise_all(cls, problems: Sequence[ResourceError]) -> None:
-        """Raise the first of ``problems`` with the others. Does nothing if there are none."""
-        if problems:
-            problems[0].others = problems[1:]
-            raise problems[0]
+    def raise_all(cls, problems: Iterable[ResourceError | None]) -> None:
+        """Raise the first of ``problems`` with the others. Each may be None, and nothing is done if all are."""
+        if found := [each for each in problems if each is not None]:
+            found[0].others = found[1:]
+            raise found[0]
 
 
 class GroupError(ResourceError):

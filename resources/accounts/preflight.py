@@ -30,7 +30,7 @@ async def refuse_user(user: UserProperties, state: UserState) -> None:
     problems = [await _missing_group(each) for each in groups_named]
     if user.manage_home and user.home is not None:
         problems.append(_problem_of_home(user.home, account))
-    ResourceError.raise_all([*filter(None, problems)])
+    ResourceError.raise_all(problems)
 
 
 def refuse_removal(group: GroupLine | None) -> None:
@@ -46,7 +46,7 @@ async def refuse_group(name: str, gid: int | None, members: Iterable[str], state
     if gid is not None and (state is None or state.gid != gid):
         taken = next((each.name for each in groups() if each.gid == gid and each.name != name), None)
         _refuse_taken("gid", gid, taken)
-    ResourceError.raise_all([*filter(None, [await _missing_user(member) for member in members])])
+    ResourceError.raise_all([await _missing_user(member) for member in members])
 
 
 def _refuse_taken(what: str, number: int, owner: str | None) -> None:

@@ -25,8 +25,9 @@ async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
     if state is None and wanted.type is None:
         others.append(wanted.interface)
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"read the links of {wanted.interface}"):
-        missing = [await _missing_link(kernel, wanted.netns, name) for name in filter(None, others)]
-        ResourceError.raise_all([*filter(None, missing)])
+        ResourceError.raise_all(
+            [await _missing_link(kernel, wanted.netns, name) for name in filter(None, others)]
+        )
         if state is None and wanted.peer is not None and await find_index(kernel, wanted.peer) is not None:
             words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
             raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}")
