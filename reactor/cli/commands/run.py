@@ -83,6 +83,12 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     return value
 
 
+def _seconds_option(name: str, words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that takes a positive number of seconds."""
+    seconds = click.FloatRange(min=0, min_open=True)
+    return click.option(name, type=seconds, callback=_finite, metavar="SECONDS", help=words)
+
+
 @click.command(cls=RunCommand, short_help="Apply a manifest, and repair drift until stopped.", help=_HELP)
 @manifests_argument
 @click.option(
@@ -92,19 +98,9 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option("--monitor-only", is_flag=True, help="Run only the health checks, now and at their intervals.")
 @click.option("--diff", is_flag=True, help="Show changes as unified diffs.")
 @format_option("one JSON object per event")
-@click.option(
-    "--converged-timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=_finite,
-    metavar="SECONDS",
-    help="Exit once nothing has changed for this long.",
-)
-@click.option(
-    "--health-interval",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=_finite,
-    metavar="SECONDS",
-    help="Run health checks that set no interval this often.  [default: only once]",
+@_seconds_option("--converged-timeout", "Exit once nothing has changed for this long.")
+@_seconds_option(
+    "--health-interval", "Run health checks that set no interval this often.  [default: only once]"
 )
 @click.option(
     "--jobs",

@@ -164,14 +164,13 @@ class ConvergeCommand(NamedTuple):
 
     def _generation(self, program: LoadedManifest, selection: Selection | None) -> Generation:
         graph = selection.graph if selection else program.graph
-        left_out = _left_out(program, selection)
         return Generation(
             graph,
             self._with_settings(program),
             program.files,
             program.inputs,
             program.warnings,
-            left_out,
+            _left_out(program, selection),
             program.channels,
             program.shares,
             program.pre_message,
