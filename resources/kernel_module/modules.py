@@ -38,7 +38,7 @@ def loaded(name: str) -> Loaded | None:
 def is_builtin(name: str) -> bool:
     """Whether the module is a part of the running kernel. Raises ResourceError.
 
-    A kernel without loadable modules has no list of those that are built in, but shows the ones with parameters.
+    A kernel without loadable modules does not list those that are built in. It shows those that have parameters.
     """
     shown = f"{_KNOWN}/{name}"
     if os.path.isdir(shown) and not os.path.exists(f"{shown}/initstate"):  # which only a loadable one has

@@ -183,7 +183,7 @@ def test_the_process_never_outlives_its_parent(tmp_path):
 
 
 def test_a_worker_has_imported_what_divides_long_numbers():
-    """Once it is the user nobody, it may be unable to read the libraries of Python."""
+    """The worker runs as nobody, who may not be allowed to read the libraries of Python."""
     code = (
         "import importlib, sys\n"
         "from reactor.language.templates.sandbox import worker\n"
