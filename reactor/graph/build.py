@@ -10,7 +10,7 @@ from reactor.graph.graph_builder import BuilderEdge, Chain, GraphBuilder, Locate
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
 from reactor.graph.steps.cycles import report_cycles
-from reactor.graph.steps.managed_paths import find_covered, find_managed_below
+from reactor.graph.steps.managed_by_others import find_covered, find_managed_below, find_reserved
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order, release_declined
 from reactor.graph.steps.references import (
@@ -28,6 +28,7 @@ Step = Callable[[GraphBuilder], None]
 STEPS: tuple[Step, ...] = (
     report_contradictions,
     find_managed_below,
+    find_reserved,
     add_references,
     add_outputs,
     add_deferred_loops,

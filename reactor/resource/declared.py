@@ -106,7 +106,7 @@ class Declared(NamedTuple):
     are the refs of the members of a composite, which is changed, failed or ok as they are. ``secrets`` are the
     properties whose values the manifest marks as secret. ``is_covered`` is True if a resource later in the graph
     mounts a file system on its path. ``managed_paths`` are the paths below a purged directory that other resources
-    provide.
+    provide. ``reserved`` are the keys, such as uids, that it must not choose, because other resources claim them.
     """
 
     ref: str
@@ -117,6 +117,7 @@ class Declared(NamedTuple):
     secrets: frozenset[str] = NO_SECRETS
     is_covered: bool = False
     managed_paths: frozenset[str] = frozenset()
+    reserved: frozenset[str] = frozenset()
 
     @property
     def place(self) -> Place | None:
@@ -159,8 +160,8 @@ def desires_the_same(one: Resource, other: Resource) -> bool:
     ours, theirs = one.declared, other.declared
     return (
         type(one) is type(other)
-        and (ours.members, ours.is_covered, ours.managed_paths)
-        == (theirs.members, theirs.is_covered, theirs.managed_paths)
+        and (ours.members, ours.is_covered, ours.managed_paths, ours.reserved)
+        == (theirs.members, theirs.is_covered, theirs.managed_paths, theirs.reserved)
         and _has_same_properties(one, other)
         and one.has_same_inputs(other)
     )

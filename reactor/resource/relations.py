@@ -31,6 +31,8 @@ class Relations(NamedTuple):
       ``declared.managed_paths`` then has the paths below it that others provide.
     - ``edits``: those of ``provides`` of which this changes only a part. Resources that edit one path do not wait for
       each other.
+    - ``chooses``: the spaces of claims, such as that of uids, in which this takes a free key. ``declared.reserved`` then
+      has the keys that others claim there.
     - ``names``: programs that others start later, so that nothing fails here without them: a dry run tells which are missing.
     """
 
@@ -40,6 +42,7 @@ class Relations(NamedTuple):
     depends_on: Collection[str] = ()
     purges: str | None = None
     edits: Collection[str] = ()
+    chooses: tuple[str, ...] = ()
     names: Collection[NamedProgram] = ()
 
 

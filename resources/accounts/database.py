@@ -97,12 +97,17 @@ def has_user_groups() -> bool:
 
     Then each user has a group of the same name, which is removed with the user.
     """
+    return login_defs().get("USERGROUPS_ENAB") == "yes"
+
+
+def login_defs() -> dict[str, str]:
+    """The settings of login.defs(5); none if the file can't be read, as for useradd(8)."""
     try:
         with open(LOGIN_DEFS, encoding="utf-8", errors="replace") as lines:
             words = [line.split() for line in lines]
     except OSError:
-        return False
-    return any(word[:2] == ["USERGROUPS_ENAB", "yes"] for word in words)
+        return {}
+    return {word[0]: word[1] for word in words if len(word) > 1 and not word[0].startswith("#")}
 
 
 def find_shadow(name: str) -> ShadowLine | None:

@@ -25,6 +25,7 @@ from reactor import (
 from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import GROUP, GroupLine, find_group
 from reactor.resources.accounts.memberships import Membership, groups_of, members_of, membership_change
+from reactor.resources.accounts.numbers import GROUP_NUMBERS, Choice
 from reactor.resources.accounts.preflight import refuse_group, refuse_removal
 from reactor.resources.accounts.property_types import (
     AccountId,
@@ -74,7 +75,8 @@ class Group(Resource[GroupLine | None], kind="group"):
         group = tuple(accounts_named("group", self.name, self.gid))
         if self.ensure == "absent":
             return Relations(removes=group, depends_on=(GROUP,))
-        return Relations(provides=group, depends_on=(GROUP,))
+        chooses = (GROUP_NUMBERS,) if self.gid is None else ()
+        return Relations(provides=group, depends_on=(GROUP,), chooses=chooses)
 
     def sandbox_access(self) -> Iterable[str]:
         """The file of groups, with its lock and backup files."""
@@ -86,7 +88,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         if self.ensure == "absent":
             return
         if self.gid is not None:
-            yield Claim("group number", str(self.gid), {"name": self.name})
+            yield Claim(GROUP_NUMBERS, str(self.gid), {"name": self.name})
         for user in self.users or ():
             yield Claim("user", user, {"ensure": "present"})
             yield Claim(groups_of(user), self.name, {"members": True})
@@ -109,8 +111,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         if self.ensure == "absent":
             return () if state is None else (self._remove(state),)
         if state is None:
-            number = "" if self.gid is None else f" with gid {self.gid}"
-            plan = [self._step(f"created the group{number}", "groupadd", *self._options)]
+            plan = [self._create()]
         elif self.gid in (None, state.gid):
             plan = []
         else:
@@ -140,10 +141,17 @@ class Group(Resource[GroupLine | None], kind="group"):
         keeps_members = self.users is None and self.ensure == "present"
         return keeps_members or recorded.ensure == "absent" or recorded.users is not None
 
-    @property
-    def _options(self) -> list[str]:
+    def _create(self) -> Action:
         options = ["--system"] if self.system else []
-        return options if self.gid is None else [*options, "--gid", str(self.gid)]
+        if self.gid is not None:
+            return self._step(
+                f"created the group with gid {self.gid}", "groupadd", *options, "--gid", str(self.gid)
+            )
+        choice = Choice((GROUP_NUMBERS,), self.declared.reserved, self.system)
+        return Action.proven(
+            "created the group",
+            partial(commands.create, "groupadd", "--gid", choice, *options, "--", self.name),
+        )
 
     def _remove(self, state: GroupLine) -> Action:
         if state.gid == 0:

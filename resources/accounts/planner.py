@@ -11,6 +11,7 @@ from reactor.hostfs import Change, attributes_diff
 from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import PasswdLine
 from reactor.resources.accounts.memberships import membership_change
+from reactor.resources.accounts.numbers import GROUP_NUMBERS, Choice
 from reactor.resources.accounts.passwords import age_options, lock_option, wanted_password
 from reactor.resources.accounts.skeleton import create_home
 from reactor.resources.accounts.user_properties import UserProperties
@@ -22,7 +23,7 @@ def plan_user(user: UserProperties, state: UserState) -> Plan:
     if user.ensure == "absent":
         return () if state.account is None else (_remove(user, state),)
     if state.account is None:
-        return (_create(user, state), *_set_password(user, state), *_set_ages(user, state))
+        return (*_create(user, state), *_set_password(user, state), *_set_ages(user, state))
     return (
         *_repair_primary_group(user, state, state.account),
         *_modify(user, state, state.account),
@@ -33,17 +34,40 @@ def plan_user(user: UserProperties, state: UserState) -> Plan:
     )
 
 
-def _create(user: UserProperties, state: UserState) -> Action:
+def _create(user: UserProperties, state: UserState) -> Plan:
+    """Create the user, after its own group if useradd would give that a gid of another group of the manifest."""
     changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
     options = _options(changes) + (["--non-unique"] if user.non_unique else [])
-    if user.group is None and user.name in state.numbers:
+    reserved = user.declared.reserved
+    own_group: Plan = ()
+    if (
+        user.group is None
+        and user.name not in state.numbers
+        and state.gets_group
+        and str(user.uid) in reserved
+    ):
+        own_group = (_create_own_group(user),)
+    if user.group is None and (own_group or user.name in state.numbers):
         options += ["--gid", user.name]  # useradd creates that group, and fails when it exists
     if user.groups:
         options += ["--groups", ",".join(user.groups)]
         changes.append(Change("groups", "", ", ".join(user.groups)))
     options += ["--create-home" if user.manage_home or user.create_home else "--no-create-home"]
     options += ["--system"] if user.system else []
-    return _step(user, "created the user", "useradd", options, changes)
+    if user.uid is not None:
+        return (*own_group, _step(user, "created the user", "useradd", options, changes))
+    choice = Choice(user.chosen_numbers, reserved, user.system)
+    run = partial(commands.create, "useradd", "--uid", choice, *options, "--", user.name)
+    diff = partial(attributes_diff, user.ref, tuple(changes), created=True) if changes else None
+    return (Action.proven("created the user", run, diff),)
+
+
+def _create_own_group(user: UserProperties) -> Action:
+    choice = Choice((GROUP_NUMBERS,), user.declared.reserved, user.system)
+    run = partial(
+        commands.create, "groupadd", "--gid", choice, *(["--system"] if user.system else []), "--", user.name
+    )
+    return Action.proven(f"created the group {user.name}", run)
 
 
 def _repair_primary_group(user: UserProperties, state: UserState, account: PasswdLine) -> Plan:

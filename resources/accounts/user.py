@@ -35,6 +35,7 @@ from reactor.resources.accounts.database import (
 )
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
 from reactor.resources.accounts.memberships import groups_of, members_of
+from reactor.resources.accounts.numbers import USER_NUMBERS
 from reactor.resources.accounts.passwords import IN_SHADOW
 from reactor.resources.accounts.planner import plan_user
 from reactor.resources.accounts.preflight import refuse_user
@@ -73,6 +74,7 @@ class User(UserProperties, kind="user"):
         return Relations(
             provides=(*user, *own_group, *(home if self._makes_home else ())),
             depends_on=dependencies,
+            chooses=self.chosen_numbers,
             names=() if self.shell is None else (NamedProgram(f"the shell {self.shell}", (self.shell,)),),
         )
 
@@ -96,7 +98,7 @@ class User(UserProperties, kind="user"):
         if self.ensure == "absent":
             return
         if self.uid is not None and not self.non_unique:
-            yield Claim("user number", str(self.uid), {"name": self.name})
+            yield Claim(USER_NUMBERS, str(self.uid), {"name": self.name})
         if isinstance(self.group, str):
             yield Claim("group", self.group, {"ensure": "present"})
         for group in self.groups or ():
@@ -147,6 +149,7 @@ class User(UserProperties, kind="user"):
             lacks_home=account is not None
             and (home := self._created_home(account)) is not None
             and await lacks_home(home),
+            gets_group=account is None and has_user_groups(),
             lacks_group=account is not None
             and account.gid not in numbers.values()
             and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from reactor import AbsolutePath, Flag, PropertyProblem, Resource, register_secret
 from reactor.resources.accounts.database import is_date
 from reactor.resources.accounts.memberships import Membership
+from reactor.resources.accounts.numbers import GROUP_NUMBERS, USER_NUMBERS
 from reactor.resources.accounts.passwords import has_hash
 from reactor.resources.accounts.property_types import AccountId, AccountName, AccountNames
 from reactor.resources.accounts.user_state import UserState
@@ -95,6 +96,12 @@ class UserProperties(Resource[UserState]):
     """The days before that in which the user is warned; -1 for none."""
     non_unique: Flag = False
     """Whether another user may have the same ``uid``."""
+
+    @property
+    def chosen_numbers(self) -> tuple[str, ...]:
+        """The spaces in which a new user gets a free number: that of uids, and that of gids for a group of its own."""
+        uid = (USER_NUMBERS,) if self.uid is None else ()
+        return (*uid, GROUP_NUMBERS) if self.group is None else uid
 
     def secret_properties(self) -> Collection[str]:
         """The password, if one is given."""

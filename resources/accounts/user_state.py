@@ -20,6 +20,8 @@ class UserState:
     shadow: ShadowLine | None = None
     groups: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    gets_group: bool = False
+    """Whether useradd(8) would create a group of the same name with the user."""
     lacks_group: bool = False
     lacks_home: bool = False
     """Whether the home directory is missing, and must be created."""

@@ -52,7 +52,7 @@ class _Paths:
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
             if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
-                provides, removes, clears, depends_on, _, edits, _ = builder.relations(vertex)
+                provides, removes, clears, depends_on, _, edits, *_ = builder.relations(vertex)
                 provided += [(path, real.of(path), vertex) for path in provides]
                 for path in edits:
                     _index(self._edited, path, real.of(path), vertex)
