@@ -132,13 +132,14 @@ class StateDirectory:
         except OSError as error:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
             with suppress(
                 OSError
             ):  # the disk is full: a second run gets a shorter message, but can't start either
                 _sign(descriptor, manifest)
         except BlockingIOError:
-            text = f"{_holder(descriptor)} uses the state directory {self.path}"
+            heir = "a child of " if _has_ended(descriptor) else ""
+            text = f"{heir}{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)
             raise LockedError(text, f"stop that one, or {ANOTHER}") from None
         except OSError as error:
@@ -170,6 +171,20 @@ class StateDirectory:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _take(descriptor: int) -> None:
+    """Take the lock. Raises BlockingIOError if another process holds it.
+
+    Waits for up to a second for a child of a run that was killed: it holds the lock until it executes its program.
+    """
+    for _ in range(100):
+        with suppress(BlockingIOError):
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _has_ended(descriptor):
+            break
+        time.sleep(0.01)
+    return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def holder(directory: str) -> str | None:
@@ -207,6 +222,18 @@ def _sign(descriptor: int, manifest: str) -> None:
     text = json.dumps({"pid": os.getpid(), "manifest": manifest, "since": time.time()})
     os.pwrite(descriptor, text.encode(), 0)
     os.ftruncate(descriptor, len(text.encode()))
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Whether the process that signed the lock runs no more, also if its parent has not noticed yet."""
+    try:
+        number = int(json.loads(os.pread(descriptor, 65536, 0))["pid"])
+        with open(f"/proc/{number}/cmdline", "rb") as file:
+            return not file.read(1)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def held_manifest(directory: str) -> str | None:

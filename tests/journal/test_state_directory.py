@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 from line_pipe import started
@@ -23,6 +24,7 @@ from reactor.journal.state_directory import (
 
 HOLD = """
 import sys
+import time
 from reactor.journal.state_directory import StateDirectory
 StateDirectory.make(sys.argv[1]).lock("/etc/first.yaml")
 print("held", flush=True)
@@ -125,6 +127,53 @@ def test_a_killed_holder_holds_nothing(first, tmp_path):
     assert "/etc/second.yaml" in holder(directory.path)
     directory.release()
     assert holder(directory.path) is None
+
+
+HEIR = """
+import fcntl, os, sys
+descriptor = os.open(sys.argv[1], os.O_RDWR)
+fcntl.flock(descriptor, fcntl.LOCK_EX)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def heir(first, tmp_path):
+    """A process that holds the lock of the killed run ``first``, until its input ends."""
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    command = [sys.executable, "-c", HEIR, str(tmp_path / "state" / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def test_what_a_killed_run_was_starting_is_waited_for(heir, tmp_path, monkeypatch):
+    def goes(_seconds):
+        heir.stdin.close()
+        heir.wait()
+
+    monkeypatch.setattr(time, "sleep", goes)
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    directory.lock("/etc/second.yaml")
+    assert "/etc/second.yaml" in holder(directory.path)
+
+
+def test_what_a_killed_run_left_behind_is_named_as_its_child(heir, first, tmp_path, monkeypatch):
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    with pytest.raises(LockedError, match=f"a child of process {first.pid} "):
+        StateDirectory.make(str(tmp_path / "state")).lock("/etc/second.yaml")
+    assert sum(waited) == pytest.approx(1)
+    assert heir.poll() is None
+
+
+def test_an_active_run_is_not_waited_for(first, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("waited"))
+    with pytest.raises(LockedError, match=f"^process {first.pid} "):
+        StateDirectory.make(str(tmp_path / "state")).lock("/etc/second.yaml")
 
 
 def test_a_holder_that_has_not_signed_is_another_process(first, tmp_path):
