@@ -74,6 +74,14 @@ class Claim(NamedTuple):
     desired: Mapping[str, object]
     stamp: object | None = None
 
+    @classmethod
+    def of_file(cls, path: str, text: str | None, **attributes: object) -> Self:
+        """The claim on a file with the content ``text`` and these ``attributes``; if ``text`` is None, on its absence."""
+        desired = (
+            {"ensure": "absent"} if text is None else {"ensure": "present", "content": text, **attributes}
+        )
+        return cls(PATHS, path, desired)
+
     @property
     def is_attributes_only(self) -> bool:
         """Whether this is only about the owner and the mode of an existing file, not about its content."""
@@ -87,11 +95,16 @@ class Claim(NamedTuple):
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes for which the two claims, both about one thing, want different values."""
         ours, theirs = self.desired, other.desired
-        found = [name for name in ours if name in theirs and ours[name] != theirs[name]]
+        found = [name for name in ours if name in theirs and not _is_same(name, ours[name], theirs[name])]
         is_one_directory = "directory" in (ours.get("ensure"), theirs.get("ensure"))
         return (
             ["ensure"] if not found and is_one_directory and (self.is_of_file or other.is_of_file) else found
         )
+
+
+def _is_same(attribute: str, one: object, other: object) -> bool:
+    """Whether two values of ``attribute`` are equal. Root may be named by its number: other accounts may not exist yet."""
+    return one == other or (attribute in ("owner", "group") and {one, other} == {"root", "0"})
 
 
 class PlacedClaim(NamedTuple):

@@ -104,9 +104,14 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         return Relations(provides=links, depends_on=needed)
 
     def claims(self) -> Iterable[Claim]:
-        """The group."""
+        """The group, and its two symlinks."""
         wishes = {"ensure": self.ensure, "path": self.path, "mode": self._mode}
         yield Claim("group of alternatives", self.name, wishes)
+        if self.ensure == "present":
+            chosen = {"target": self.path} if self._mode == "manual" else {}
+            yield Claim("path", choice_link(self.name), {"ensure": "link", **chosen})
+            if self.link is not None:
+                yield Claim("path", self.link, {"ensure": "link", "target": choice_link(self.name)})
 
     def lasting_state(self) -> Sequence[PathState]:
         """The file of the group, its two symlinks, and the program. Raises ResourceError when the group can't be read."""

@@ -179,8 +179,10 @@ class Certificate(Resource[CertificateState], kind="certificate"):
             yield SandboxAccess.ANYTHING
 
     def claims(self) -> Iterable[Claim]:
-        """The path, as a directory."""
+        """The path, as a directory, and that its files are links into the current pair."""
         yield Claim("path", self.name, {"ensure": "absent" if self.ensure == "absent" else "directory"})
+        for name in FILES if self.ensure == "present" else ():
+            yield Claim("path", f"{self.name}/{name}", {"ensure": "link"})
 
     def might_provide(self, missing: str) -> bool:
         """Whether ``missing`` is the directory, or may be in it or above it."""

@@ -187,10 +187,9 @@ class Cron(SharedFile, kind="cron"):
             yield Claim(
                 "path", self._path, wishes | ({"ensure": "present"} if self.ensure == "present" else {})
             )
-        elif self.ensure == "present":
-            yield Claim("path", self._path, {"ensure": "present", "content": self._text})
         else:
-            yield Claim("path", self._path, {"ensure": "absent"})
+            text = self._text if self.ensure == "present" else None
+            yield Claim.of_file(self._path, text, owner="root", group="root", mode=_MODE)
 
     def lasting_state(self) -> Sequence[PathState] | None:
         """The file, and the program of cron. Other users than root may be found elsewhere than in a file."""

@@ -105,7 +105,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
         return Relations(provides=provided, removes=removed, depends_on=directories)
 
     def claims(self) -> Iterable[Claim]:
-        """The module, in either spelling."""
+        """The module, in either spelling, and its files, without their content: what differs there is said of the module."""
         desired = {
             "ensure": self.ensure,
             "options": tuple(sorted(self.options.items())),
@@ -113,6 +113,9 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
             "blacklist": self.blacklist,
         }
         yield Claim("kernel module", self._module, desired)
+        for path, text in ((self._boot_file, self._boot_text), (self._settings_file, self._settings_text)):
+            if text is not None:
+                yield Claim.of_file(path, f"kernel module {self._module}")
 
     async def observe(self) -> ModuleState:
         """The module, and our files. Raises ResourceError."""

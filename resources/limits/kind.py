@@ -145,8 +145,8 @@ class Limits(Resource[Found | None], kind="limits"):
 
     def claims(self) -> Iterable[Claim]:
         """Its file, and each limit: of two files with another one, the later would win."""
-        content = {"content": self._text} if self.ensure == "present" else {}
-        yield Claim("path", self._path, {"ensure": self.ensure, **content})
+        text = self._text if self.ensure == "present" else None
+        yield Claim.of_file(self._path, text, owner="root", group="root", mode=_WANTED.mode)
         for item, kind, value in self._limits:
             yield Claim(f"{kind} limit {item} of", self._domain, {item: value})
 

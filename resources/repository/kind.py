@@ -120,10 +120,14 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return Relations(provides=self._files, depends_on=(*directories, *key))
 
     def claims(self) -> Iterable[Claim]:
-        """The URL, with suite and component: a package manager refuses a second description of them.
+        """Its files, and the URL, with suite and component: a package manager refuses a second description of them.
 
         For apt, one URL and suite has one signing key.
         """
+        (file, key_file), desired = self._files, self._desired
+        yield Claim.of_file(file, desired.text, mode=MODE)
+        if desired.key is not None:
+            yield Claim.of_file(key_file, desired.key, mode=MODE)
         if self.ensure == "absent" or self.url is None:
             return
         url = _CREDENTIALS.sub("//", self.url).rstrip("/")
@@ -133,7 +137,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         for suite in self.suites or ("./",):
             for component in self.components or ("",):
                 yield Claim("repository", f"{url} {suite} {component}".rstrip(), {"name": self.name})
-            key = self._files[1] if self._has_key_text else self.key
+            key = key_file if self._has_key_text else self.key
             yield Claim("signature of the repository", f"{url} {suite}", {"key": key})
 
     async def observe(self) -> RepositoryState:

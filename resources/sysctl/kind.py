@@ -162,9 +162,11 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         return (SandboxAccess.TUNABLE, SandboxAccess.NETWORK, self._key.file)
 
     def claims(self) -> Iterable[Claim]:
-        """The parameter, in either form of its name."""
+        """The parameter, in either form of its name, and its file, without the content: that is the value."""
         desired = {"ensure": self.ensure, "value": self.value, "persist": self.persist}
         yield Claim("kernel parameter", self._key.dotted, desired)
+        if self._text is not None:
+            yield Claim.of_file(self._key.file, f"kernel parameter {self._key.dotted}")
 
     async def observe(self) -> SysctlState:
         """The value in the running kernel, and our file. Raises ResourceError when one can't be read."""

@@ -92,8 +92,9 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
         return (LOCALTIME, TIMEZONE)
 
     def claims(self) -> Iterable[Claim]:
-        """The time zone: a host has only one."""
+        """The time zone, of which a host has only one, and its files."""
         yield Claim("system", "time zone", {"zone": self._wanted})
+        yield Claim("path", LOCALTIME, {"ensure": "link"})
         yield Claim("path", TIMEZONE, {"ensure": "present", "content": f"{self._wanted}\n"})
 
     async def observe(self) -> TimezoneState:

@@ -101,6 +101,58 @@ CONTRADICTIONS = {
         "repository: {b: {url: 'http://h/app', suites: [x], components: [extra], provider: apt, key: /b.asc}}",
         "repository#a and repository#b do not agree on key of the signature of the repository http://h/app x",
     ),
+    "the mode of a job of cron": (
+        "cron: {job: {schedule: '@daily', command: /bin/true}}",
+        "file: {/etc/cron.d/job: {ensure: present, owner: root, group: root, mode: '0600'}}",
+        "cron#job and file#/etc/cron.d/job do not agree on mode of the path /etc/cron.d/job",
+    ),
+    "the owner of limits": (
+        "limits: {db: {nofile: 99}}",
+        "file: {/etc/security/limits.d/db.conf: {ensure: present, owner: db, group: '0', mode: '0644'}}",
+        (
+            "limits#db and file#/etc/security/limits.d/db.conf do not agree on owner of the path "
+            "/etc/security/limits.d/db.conf"
+        ),
+    ),
+    "the file of a repository": (
+        "repository: {a: {url: 'http://h/app', suites: [x], components: [main], provider: apt, trusted: true}}",
+        "file: {/etc/apt/sources.list.d/a.sources: {ensure: absent}}",
+        (
+            "repository#a and file#/etc/apt/sources.list.d/a.sources do not agree on ensure of the path "
+            "/etc/apt/sources.list.d/a.sources"
+        ),
+    ),
+    "the file of a kernel parameter": (
+        "sysctl: {vm.swappiness: {value: 10}}",
+        "file: {/etc/sysctl.d/zz-reactor-vm.swappiness.conf: {ensure: present, content: x, mode: '0644', owner: root, group: root}}",
+        (
+            "sysctl#vm.swappiness and file#/etc/sysctl.d/zz-reactor-vm.swappiness.conf do not agree on content of the path "
+            "/etc/sysctl.d/zz-reactor-vm.swappiness.conf"
+        ),
+    ),
+    "the file of a kernel module": (
+        "kernel_module: {loop: {}}",
+        "file: {/etc/modules-load.d/reactor-loop.conf: {ensure: absent}}",
+        (
+            "kernel_module#loop and file#/etc/modules-load.d/reactor-loop.conf do not agree on ensure of the path "
+            "/etc/modules-load.d/reactor-loop.conf"
+        ),
+    ),
+    "the symlink of the time zone": (
+        "timezone: {Europe/Vienna: {}}",
+        "file: {/etc/localtime: {ensure: absent}}",
+        "timezone#Europe/Vienna and file#/etc/localtime do not agree on ensure of the path /etc/localtime",
+    ),
+    "the choice of alternatives": (
+        "alternatives: {editor: {path: /usr/bin/vi}}",
+        "file: {/etc/alternatives/editor: {ensure: link, target: /usr/bin/nano}}",
+        "alternatives#editor and file#/etc/alternatives/editor do not agree on target of the path /etc/alternatives/editor",
+    ),
+    "a file of a certificate": (
+        "certificate: {/srv/tls: {names: [a.example]}}",
+        "file: {/srv/tls/key.pem: {ensure: present, owner: root, group: root, mode: '0640'}}",
+        "certificate#/srv/tls and file#/srv/tls/key.pem do not agree on ensure of the path /srv/tls/key.pem",
+    ),
 }
 
 
@@ -117,6 +169,10 @@ def test_a_contradiction_is_an_error_with_both_places(name, turned, tmp_path, un
 AGREEMENTS = {
     "a unit and its alias that want the same": (
         "service: {ssh: {enable: true}}", "service: {sshd: {ensure: running}}",
+    ),
+    "the number of root": (
+        "limits: {db: {nofile: 99}}",
+        "file: {/etc/security/limits.d/db.conf: {ensure: present, owner: '0', group: '0', mode: '0644'}}",
     ),
     "two masked units": ("service: {masked: {ensure: stopped}}", "service: {ssh: {ensure: running}}"),
     "two architectures": (
