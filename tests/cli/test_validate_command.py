@@ -158,7 +158,7 @@ def test_what_is_missing_beside_a_manifest_is_warned_of(reactor, manifest, tmp_p
     assert (done.code, done.out) == (0, f"{path}: ok, 7 resources\n")
     assert done.err == (
         f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n"
-        f"warning: {path}:5:9: file#{tmp_path}/out/b: the source {tmp_path}/b.j2 does not exist\n"
+        f"warning: {path}:5:9: file#{tmp_path}/out/b: the template {tmp_path}/b.j2 does not exist\n"
         f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n"
     )
 

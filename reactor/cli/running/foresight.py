@@ -31,15 +31,15 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
     yield from _distrusted(program.files)
     directories = tuple({f"{os.path.dirname(os.path.abspath(file))}/" for file in program.files})
     missing = [
-        (resource, what, path)
+        (resource, path)
         for resource in program.graph.resources.values()
-        for what, path in _named_by(resource)
+        for path in _read_by(resource)
         if path.startswith(directories) and not os.path.exists(path)
     ]
     made = _made(program.graph.resources.values()) if missing else _Made(frozenset(), frozenset())
-    for resource, what, path in missing:
+    for resource, path in missing:
         if path not in made.above and made.provided.isdisjoint((path, *_above(path))):
-            yield f"{resource.declared.place}: {resource.ref}: {what} {path} does not exist"
+            yield f"{resource.declared.place}: {resource.ref}: the {_property_of(resource, path)} {path} does not exist"
 
 
 class _Made(NamedTuple):
@@ -60,10 +60,18 @@ def _above(path: str) -> Iterator[str]:
         path = above
 
 
-def _named_by(resource: Resource) -> Iterable[tuple[str, str]]:
+def _read_by(resource: Resource) -> Iterable[str]:
     if isinstance(resource, Composite):
-        return [("the manifest", resource.manifest_path)] if resource.is_missing else ()
-    return [("the source", path.rstrip("/")) for path in resource.source_files()]
+        return [resource.manifest_path] if resource.is_missing else ()
+    return [path.rstrip("/") for path in resource.source_files()]
+
+
+def _property_of(resource: Resource, path: str) -> str:
+    """The property that names ``path``, for messages."""
+    if isinstance(resource, Composite):
+        return "manifest"
+    named = (name for name in type(resource).model_fields if getattr(resource, name) in (path, f"{path}/"))
+    return next(named, "source")
 
 
 class MissingPrograms:
