@@ -49,7 +49,8 @@ class Relations(NamedTuple):
 NO_RELATIONS = Relations()
 
 PATHS = "path"
-"""The space of paths. Its attributes: ``ensure``, ``content``, ``owner``, ``group``, ``mode`` as in ``0644``."""
+"""The space of paths. Its attributes: ``ensure`` (``present`` is a file, ``directory``, ``link``, ``absent``), ``content``,
+``owner``, ``group``, ``mode`` as in ``0644``."""
 MOUNT_POINTS = "mount point"
 """The space of directories on which something is mounted."""
 UNITS = "unit"
@@ -89,8 +90,8 @@ class Claim(NamedTuple):
 
     @property
     def is_of_file(self) -> bool:
-        """Whether what is there must be a file: only that has content. What else is present may be a directory, too."""
-        return "content" in self.desired and self.desired.get("ensure", "present") == "present"
+        """Whether what is there must be a file: it is present, and no directory or link; or a part of it is managed."""
+        return self.desired.get("ensure", "present" if "content" in self.desired else None) == "present"
 
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes for which the two claims, both about one thing, want different values."""

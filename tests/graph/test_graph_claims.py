@@ -125,6 +125,7 @@ def refusal(tmp_path, resources):
 
 
 FILE = 'ensure: present, content: x, owner: root, group: root, mode: "0644"'
+EMPTY = FILE.replace("content: x, ", "")
 DIRECTORY = 'ensure: directory, owner: root, group: root, mode: "0755"'
 
 
@@ -132,6 +133,7 @@ DIRECTORY = 'ensure: directory, owner: root, group: root, mode: "0755"'
     ("maker", "needed"),
     [
         (f"file: [/srv/d: {{{FILE}}}]", f"file: [/srv/d/e/f: {{{FILE}}}]"),
+        (f"file: [/srv/d: {{{EMPTY}}}]", f"file: [/srv/d/e/f: {{{FILE}}}]"),
         (f"file: [/srv/d: {{{FILE}}}]", "exec: [e: {command: touch /srv/d/f, creates: /srv/d/f}]"),
         (f"file: [/srv/d: {{{FILE}}}]", "scaffold: [/srv/d/e: {ensure: present, source: /usr/share/dict}]"),
         ("line: [l: {path: /srv/d, line: two}]", f"file: [/srv/d/f: {{{DIRECTORY}}}]"),

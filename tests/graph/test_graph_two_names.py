@@ -82,7 +82,10 @@ def test_symlinks_in_a_circle_lead_nowhere(host):
 
 
 def test_a_path_of_thousands_of_directories_is_no_problem():
-    assert problems(Managed(name="/a" * 3000), Managed(name="/a" * 3000 + "/b", mode="0600")) == []
+    assert (
+        problems(Managed(name="/a" * 3000, ensure="directory"), Managed(name="/a" * 3000 + "/b", mode="0600"))
+        == []
+    )
 
 
 def test_a_directory_that_is_still_missing_is_compared_where_it_would_be(host):
@@ -99,7 +102,7 @@ def test_the_last_name_is_not_followed(host):
 
 def test_a_symlink_that_the_manifest_manages_is_not_believed(host):
     """It is to be a directory: then there are two files."""
-    resources = [Managed(name=f"{host}/ln", mode="0755"), Managed(name=f"{host}/real/f")]
+    resources = [Managed(name=f"{host}/ln", ensure="directory", mode="0755"), Managed(name=f"{host}/real/f")]
     assert problems(*resources, Managed(name=f"{host}/ln/f", mode="0600")) == []
 
 
