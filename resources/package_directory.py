@@ -192,7 +192,8 @@ class PackageDirectory(Resource[DirectoryState]):
         """Install missing packages, and remove unwanted ones. Raises ResourceError."""
         if state.found in (Found.OTHER, Found.FILE):
             words = f"{self.name} is {state.found.value}; cannot manage it"
-            raise ResourceError(words, "choose another path, or move away what is there")
+            in_the_way = self.name if state.found is Found.FILE else None
+            raise ResourceError(words, "choose another path, or move away what is there", missing=in_the_way)
         if self.ensure == "absent":
             run_it = partial(remove_path, self.name, recursive=True)
             return () if state.found is Found.NOTHING else (Action.saying("removed the directory", run_it),)

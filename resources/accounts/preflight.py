@@ -90,7 +90,8 @@ def _problem_of_home(home: str, account: PasswdLine | None) -> ResourceError | N
     if account is not None and not moves:
         return None
     if not os.path.isdir(nearest):
-        return ResourceError(f"can't make the home {home}: {nearest} is not a directory", "name another home")
+        words = f"can't make the home {home}: {nearest} is not a directory"
+        return ResourceError(words, "name another home", missing=nearest)
     if moves and nearest != os.path.dirname(home):
         missing = os.path.dirname(home)
         hint = f"declare file#{missing} with ensure: directory"

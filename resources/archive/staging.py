@@ -40,7 +40,7 @@ def refuse_other_than_directory(extract_parent: str) -> None:
     """Raise ResourceError if anything but a directory is at the path to unpack into."""
     if os.path.lexists(extract_parent) and not os.path.isdir(extract_parent):
         hint = "name a directory in extract_parent, or remove what is there"
-        raise ResourceError(f"{extract_parent} is not a directory", hint)
+        raise ResourceError(f"{extract_parent} is not a directory", hint, missing=extract_parent)
 
 
 def staging_path(extract_parent: str, archive: str) -> str:

@@ -213,7 +213,8 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         pair = state.pair
         if pair.place in (Place.OTHER, Place.FILE):
             words = f"{self.name} is {pair.place.value}; cannot manage it"
-            raise ResourceError(words, "choose a directory for this certificate alone")
+            in_the_way = self.name if pair.place is Place.FILE else None
+            raise ResourceError(words, "choose a directory for this certificate alone", missing=in_the_way)
         if self.ensure == "absent":
             if pair.place is Place.NOTHING:
                 return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -83,6 +84,9 @@ def _of_link(file: File) -> Iterable[PropertyProblem]:
         yield PropertyProblem((), "target is missing", "say where the link points: target: /path")
     elif file.target in (file.name, "."):
         yield PropertyProblem(("target",), "the target is the link itself", "name another path")
+    elif os.path.join(os.path.dirname(file.name), file.target).startswith(f"{file.name}/"):
+        words = "the target is below the link itself, so the link leads in a circle"
+        yield PropertyProblem(("target",), words, "name another path")
     for name in _CONTENTS:
         if getattr(file, name) is not None:
             hint = f"remove {name}, or write ensure: present for a file"

@@ -19,7 +19,8 @@ def plan_checkout(desired: Desired, state: GitState, checkout: Checkout) -> Plan
     """The plan for ``state``. Raises ResourceError when something would be lost without ``force``."""
     if state.found in _IN_THE_WAY:
         words = f"{desired.path} is {state.found.value}; cannot manage it as a checkout"
-        raise ResourceError(words, "choose another path, or move away what is there")
+        in_the_way = desired.path if state.found in (Found.FILE, Found.LINK) else None
+        raise ResourceError(words, "choose another path, or move away what is there", missing=in_the_way)
     if desired.ensure == "absent":
         return _absent(desired, state, checkout)
     if state.found is not Found.CHECKOUT:

@@ -47,7 +47,7 @@ def _refuse_file(entry: Entry) -> None:
     takes_directory = not is_bind(entry.options) or os.path.isdir(entry.device)
     if takes_directory and not os.path.isdir(entry.point):
         hint = "name a directory: a file takes only a file that is bound"
-        raise ResourceError(f"the mount point {entry.point} is not a directory", hint)
+        raise ResourceError(f"the mount point {entry.point} is not a directory", hint, missing=entry.point)
 
 
 def _refuse_type(fstype: str) -> None:

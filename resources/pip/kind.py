@@ -170,7 +170,8 @@ class Pip(Resource[PipState], kind="pip"):
         found = state.environment.found
         if found in (Found.OTHER, Found.FILE):
             words = f"{self.name} is {found.value}; cannot manage it"
-            raise ResourceError(words, "choose another path, or move away what is there")
+            in_the_way = self.name if found is Found.FILE else None
+            raise ResourceError(words, "choose another path, or move away what is there", missing=in_the_way)
         if self.ensure == "absent":
             return (
                 ()

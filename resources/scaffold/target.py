@@ -180,9 +180,8 @@ class TargetTree:
                 except FileNotFoundError:
                     continue
                 if not stat.S_ISDIR(found.st_mode):
-                    raise ResourceError(
-                        f"{absolute} is not a directory", "move it away, or name another target"
-                    )
+                    hint = "move it away, or name another target"
+                    raise ResourceError(f"{absolute} is not a directory", hint, missing=absolute)
                 yield directory, found
                 with scan_directory(absolute) as entries:
                     for entry in entries:
@@ -218,7 +217,8 @@ class TargetTree:
             there = found.get(path)
             if there is not None and not stat.S_ISDIR(there.st_mode):
                 hint = "move it away: a directory of the scaffold belongs there"
-                raise ResourceError(f"{self.absolute(path)} is not a directory", hint)
+                absolute = self.absolute(path)
+                raise ResourceError(f"{absolute} is not a directory", hint, missing=absolute)
             wanted = _attributes(there, desired.uid, desired.gid, desired.directory_mode, _DIRECTORY_MODE)
             if there is None:
                 yield Difference(self.absolute(path), wanted)

@@ -155,7 +155,8 @@ class Sweep:
             except NotADirectoryError as error:
                 if is_root:
                     words = f"{directory} is no directory to tidy"
-                    raise ResourceError(words, "name a directory, not a symlink to one") from error
+                    hint = "name a directory, not a symlink to one"
+                    raise ResourceError(words, hint, missing=directory) from error
 
     def _emptied(
         self, above: dict[str, str], kept: set[str], seen: dict[str, os.stat_result], now: float

@@ -297,6 +297,8 @@ async def test_a_link_is_undone_to_the_link_that_was_there(tmp_path):
         ({"target": "a\0b"}, "it must be a path"),
         ({"target": "/" + "x" * 4095}, "longer than 4095 bytes"),
         ({"target": "/l"}, "the target is the link itself"),
+        ({"target": "/l/below"}, "the target is below the link itself"),
+        ({"target": "l/below"}, "the target is below the link itself"),
         ({"target": "t", "content": "x"}, "a link has no content"),
         ({"target": "t", "source": "/x"}, "a link has no source"),
         ({"target": "t", "setgid": True}, "a link has no setgid"),

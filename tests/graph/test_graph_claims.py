@@ -134,6 +134,7 @@ DIRECTORY = 'ensure: directory, owner: root, group: root, mode: "0755"'
     [
         (f"file: [/srv/d: {{{FILE}}}]", f"file: [/srv/d/e/f: {{{FILE}}}]"),
         (f"file: [/srv/d: {{{EMPTY}}}]", f"file: [/srv/d/e/f: {{{FILE}}}]"),
+        (f"file: [/srv/d: {{{FILE}}}]", "tidy: [/srv/d/e: {age: 1d}]"),
         (f"file: [/srv/d: {{{FILE}}}]", "exec: [e: {command: touch /srv/d/f, creates: /srv/d/f}]"),
         (f"file: [/srv/d: {{{FILE}}}]", "scaffold: [/srv/d/e: {ensure: present, source: /usr/share/dict}]"),
         ("line: [l: {path: /srv/d, line: two}]", f"file: [/srv/d/f: {{{DIRECTORY}}}]"),

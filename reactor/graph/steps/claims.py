@@ -134,11 +134,20 @@ def _below_files(builder: GraphBuilder) -> Iterator[Diagnostic]:
         if builder.whole(claim := builder.claims_by_path[path]).is_of_file
     }
     for vertex in builder.managed if files else ():
-        for path in builder.relations(vertex).provides:
+        for path in {
+            *builder.relations(vertex).provides,
+            *_directories_claimed_by(builder.resources[vertex]),
+        }:
             file = next((here for here in parents(path) if here in files), None)
             if file is not None and (maker := files[file]) != vertex:
                 message = f"{builder.refs[vertex]} needs {file} as a directory, and {builder.refs[maker]} makes it a file"
                 yield _contradiction(builder, message, (maker, vertex), ("ensure",))
+
+
+def _directories_claimed_by(resource: Resource) -> Iterator[str]:
+    """The directories that must be there, also if the resource does not make them, as that of `tidy`."""
+    claims = (each for each in resource.claims() if each.space == PATHS)
+    return (each.key for each in claims if each.desired.get("ensure") == "directory")
 
 
 def _directories_without_claims(builder: GraphBuilder) -> Iterator[str]:
