@@ -61,7 +61,7 @@ class Provider(PackageObserver):
         Raises GroupError when a transaction failed and the package that caused it is unknown.
         """
         async with self._one_at_a_time:
-            await released(self.database.lock)
+            await released(*self.database.locks)
             await self.database.load()
             before = self.database.versions()
             await self._repair(
