@@ -56,6 +56,7 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
+        _fail_for_lost_output(error, 1)
         if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by os.getcwd
             fail(
                 "R0704",
@@ -78,7 +79,18 @@ def reporting_refusals() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
+        _fail_for_lost_output(error, exitcodes.BAD_USAGE)
         fail_for(RefusedError.from_os_error(error))
+
+
+def _fail_for_lost_output(error: OSError, exit_code: int) -> None:
+    """End the command if the error is that of writing its output, which names no file."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is click.echo.__code__:
+            words = f"the output can't be written: {error.strerror}"
+            fail("R0704", words, "see where standard output leads, such as to a full disk", exit_code)
+        trace = trace.tb_next
 
 
 def notice(message: str, hint: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final
 
@@ -50,10 +50,13 @@ _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tupl
 def validated(record: Any) -> dict[str, Any]:
     """Return ``record`` if it has all fields of its event with the right types; else raise ValueError.
 
-    An event of an unknown type needs only the common fields.
+    An event of an unknown type needs only the common fields. What a version of reactor wrote that did not know an
+    optional field yet gets the default of it.
     """
     if not (isinstance(record, dict) and _is_text(record.get("event")) and _is_number(record.get("time"))):
         raise ValueError("it is not an event")
+    for key, default in _defaults(record["event"]).items():
+        record.setdefault(key, default)
     for key, of in _fields(record["event"]).items():
         if key not in record or not _SHAPES[of](record[key]):
             raise ValueError(f"its {key} is missing or invalid")
@@ -66,3 +69,14 @@ def _fields(event: str) -> dict[str, str]:
         if kind.__name__.lower() == event:
             return {field.name: str(field.type) for field in fields(kind) if field.name not in _LEFT_OUT}
     return _OTHERS.get(event, {})
+
+
+@cache
+def _defaults(event: str) -> dict[str, Any]:
+    """The fields that may be missing in a record, each with its default as JSON has it."""
+    found = {}
+    for kind in Event.__subclasses__():
+        if kind.__name__.lower() == event:
+            optional = (field for field in fields(kind) if field.name in _fields(event))
+            found = {field.name: field.default for field in optional if field.default is not MISSING}
+    return {name: list(default) if isinstance(default, tuple) else default for name, default in found.items()}

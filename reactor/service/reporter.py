@@ -73,7 +73,8 @@ class Reporter:
 def resource_status(engine: Engine) -> str:
     """The status of the resources, in one line."""
     scheduler = engine.scheduler
-    total = f"{len(engine.vertex_table.present)} resources"
+    count = len(engine.vertex_table.present)
+    total = "1 resource" if count == 1 else f"{count} resources"
     if scheduler.converged:
         return f"converged: {total}"
     failed = sorted(scheduler.blocking.failed)

@@ -1,7 +1,8 @@
 """Finds out whether a mount has the desired device and options, as far as the kernel shows them.
 
 The kernel always shows flags. It shows only some other options, and in its own spelling: ``size=1m`` becomes
-``size=1024k``. An option that the kernel does not show counts as set; otherwise the mount could never be as desired.
+``size=1024k``. An option that the kernel does not show counts as set; otherwise the mount could never be as desired. Those
+of a tmpfs that are not shown have their default.
 """
 
 from __future__ import annotations
@@ -60,9 +61,17 @@ def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple
     flags = _flags(wanted, fstype)
     atime = next((word for word in _ACCESS_TIMES if word in active), _ACCESS_TIMES[-1])
     wrong = [word for word in flags if not _holds(word, active, atime)]
-    parameters = dict(_split(option) for option in active if "=" in option)
+    unshown = _defaults_of_tmpfs() if fstype == "tmpfs" else {}
+    parameters = unshown | dict(_split(option) for option in active if "=" in option)
     wrong += [option for option in wanted if "=" in option and not _agrees(option, parameters)]
     return tuple(wrong)
+
+
+def _defaults_of_tmpfs() -> dict[str, str]:
+    """The values of tmpfs(5) that the kernel does not show: half of the memory, of which each page may be a file."""
+    pages = os.sysconf("SC_PHYS_PAGES") // 2
+    size = pages * (os.sysconf("SC_PAGE_SIZE") // 1024)
+    return {"size": f"{size}k", "nr_inodes": f"{pages}", "mode": "1777", "uid": "0", "gid": "0"}
 
 
 def for_remount(wanted: Iterable[str], fstype: str) -> str:

@@ -36,6 +36,13 @@ def mounts_at(point: str) -> tuple[Mounted, ...]:
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)
 
 
+def mounts_below(point: str) -> list[str]:
+    """The mount points below ``point``. Raises ResourceError as `mounts_at` does."""
+    with ErrorContext(f"read {MOUNTS}"):
+        beginning = f"{real_path(point)}/"
+        return sorted({mount.point for mount in read_mounts() if mount.point.startswith(beginning)})
+
+
 def _mounted(mount: MountInfo) -> Mounted:
     return Mounted(mount.source, mount.fstype, frozenset((*mount.options, *mount.super_options)))
 

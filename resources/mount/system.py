@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext, Parent, others_may_replace
 from reactor.resources import textfile
+from reactor.resources.enumeration import listed
 from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn
 from reactor.resources.mount.fstab import FSTAB, Entry
 from reactor.resources.mount.mount_table import (
@@ -19,6 +20,7 @@ from reactor.resources.mount.mount_table import (
     bind_source,
     mount_point,
     mounts_at,
+    mounts_below,
     unmount_in,
 )
 from reactor.resources.mount.state import Desired
@@ -77,22 +79,26 @@ async def exchange(desired: Desired) -> None:
 
 async def unmount(point: str, times: int) -> None:
     """Unmount the topmost mount, ``times`` times. Raises ResourceError when one of them is busy."""
-    with (
-        ErrorContext(f"unmount {point}", f"see who uses it: fuser -vm {point}"),
-        Parent(point) as (directory, base),
-    ):
+    hint = _hint_for_busy(point)
+    with ErrorContext(f"unmount {point}", hint), Parent(point) as (directory, base):
         for _ in range(times):
             if others_may_replace(directory, base):
                 unmount_in(directory, base)
             else:
-                await _run_umount(point)
+                await _run_umount(point, hint)
 
 
-async def _run_umount(point: str) -> None:
+async def _run_umount(point: str, hint: str) -> None:
     try:
         await perform("umount", "--", point)
     except ResourceError as error:
-        raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
+        raise ResourceError(error.message, hint) from error
+
+
+def _hint_for_busy(point: str) -> str:
+    if below := mounts_below(point):
+        return f"unmount what is mounted below it first: {listed(below)}"
+    return f"see who uses it: fuser -vm {point}"
 
 
 async def predict_change() -> str:

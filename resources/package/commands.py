@@ -119,7 +119,8 @@ class PackageCommands:
                         self._command(arguments, status, progress, time_limit), output_watch.feed
                     )
                 except ResourceError as error:  # a nursery would wrap it
-                    failure = error
+                    words = f"{arguments[0]}: {error.message}"
+                    failure = ResourceError(words, error.hint, missing=error.missing)
                 nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure

@@ -32,9 +32,9 @@ UNITS_BELOW = "/lib/systemd/system/"
 
 
 class Database(ABC):
-    """The installed packages, shared by all resources. ``lock`` is the file that every package manager locks."""
+    """The installed packages, shared by all resources. ``locks`` are the files that package managers lock."""
 
-    lock: str
+    locks: tuple[str, ...]
     _stamps: Stamps | None = None
 
     def is_current(self) -> bool:

@@ -35,7 +35,8 @@ class DpkgDatabase(Database):
     """
 
     def __init__(self, directory: str) -> None:
-        self.lock = f"{directory}/lock-frontend"
+        # dpkg itself locks the second. It alone is left to a dpkg whose apt was killed.
+        self.locks = (f"{directory}/lock-frontend", f"{directory}/lock")
         self._directory = directory
         self._status = f"{directory}/status"
         self._updates = f"{directory}/updates"
@@ -103,7 +104,8 @@ class DpkgDatabase(Database):
         if self.was_interrupted:
             return None
         read = (self._status, self._updates, f"{self._directory}/arch", f"{self._directory}/info", PROGRAM)
-        return (*(PathState(path, "read") for path in read), PathState(self.lock, "unlocked"))
+        unlocked = (PathState(path, "unlocked") for path in self.locks)
+        return (*(PathState(path, "read") for path in read), *unlocked)
 
     def _files(self) -> tuple[str, ...]:
         return (self._status, self._updates)

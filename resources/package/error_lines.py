@@ -11,6 +11,7 @@ _BEGINS: Final = re.compile(
     r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"
 )
 """The beginnings of such lines in apt, dpkg and dnf. An indented line continues the line above."""
+_FAILED_SCRIPT: Final = re.compile(r"^Error in \w+ scriptlet", re.MULTILINE)
 _OF_A_SCRIPT: Final = "dpkg: error"
 _WORDS_OF_A_SCRIPT: Final = 2
 """The lines before such a line in which the script of a package may say why it failed."""
@@ -46,6 +47,11 @@ def _important_lines(lines: list[str]) -> set[int]:
         if line.startswith(_OF_A_SCRIPT):
             found.update(range(max(0, number - _WORDS_OF_A_SCRIPT), number))
     return found
+
+
+def failed_scripts(completed: Completed) -> str:
+    """The same lines of a success in which a script of an RPM package failed, for which dnf does not fail."""
+    return error_lines(completed) if _FAILED_SCRIPT.search(completed.stdout + completed.stderr) else ""
 
 
 def file_conflict(file: str, owner: str) -> str:

@@ -11,13 +11,13 @@ POLL_INTERVAL = 0.2
 """Seconds between two checks: the kernel reports a free lock only to a process that takes it."""
 
 
-async def released(path: str) -> None:
-    """Wait until no other process holds the lock on the file at ``path``, and report that."""
+async def released(*paths: str) -> None:
+    """Wait until no other process holds the lock on any file of ``paths``, and report that."""
     reported = None
-    while (holder := lock_holder(path)) is not None:
-        if holder != reported:
-            reported = holder
-            emit_output(f"{waiting_for(holder)} (it holds {path})")
+    while held := next(((holder, path) for path in paths if (holder := lock_holder(path)) is not None), None):
+        if held != reported:
+            reported = held
+            emit_output(f"{waiting_for(held[0])} (it holds {held[1]})")
         await trio.sleep(POLL_INTERVAL)
 
 

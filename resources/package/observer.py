@@ -197,7 +197,7 @@ class PackageObserver(ABC):
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
-            await released(self.database.lock)
+            await released(*self.database.locks)
             await self.database.load()
 
     async def _try_to_refresh(self) -> None:

@@ -12,7 +12,7 @@ from reactor import GroupError, ResourceError, emit_output
 from reactor.resources.download.source import is_url
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.database import Database, stamps_of
-from reactor.resources.package.error_lines import error_lines
+from reactor.resources.package.error_lines import error_lines, failed_scripts
 from reactor.resources.package.locks import released
 from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
@@ -61,7 +61,7 @@ class Provider(PackageObserver):
         Raises GroupError when a transaction failed and the package that caused it is unknown.
         """
         async with self._one_at_a_time:
-            await released(self.database.lock)
+            await released(*self.database.locks)
             await self.database.load()
             before = self.database.versions()
             await self._repair(
@@ -260,6 +260,8 @@ class Provider(PackageObserver):
         self.database.forget()
         left, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
         if completed.exit_code == 0:
+            if words := failed_scripts(completed):
+                emit_lines(f"{self.program} succeeded, although a script of a package failed:{words}")
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = error_lines(completed)
         if not left:

@@ -30,7 +30,7 @@ class RpmDatabase(Database):
         self._root = root
         self._programs = programs
         self.file = _find(root)
-        self.lock = f"{os.path.dirname(self.file)}/.rpm.lock"
+        self.locks = (f"{os.path.dirname(self.file)}/.rpm.lock",)
         self._packages: dict[str, list[tuple[str, str]]] = {}
 
     def watch(self) -> Watch:

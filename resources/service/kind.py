@@ -112,8 +112,8 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
     """The last emitted note about how it is enabled."""
     _noted: tuple[object, ...] = PrivateAttr(default=())
     """How it, and what it names in Also=, was enabled at the last check."""
-    _starting: tuple[str, ...] = PrivateAttr(default=())
-    """The units in the last emitted note about units that start it."""
+    _warned: str | None = PrivateAttr(default=None)
+    """The last emitted note about what keeps it from staying as desired."""
 
     @property
     def unit(self) -> str:
@@ -192,7 +192,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         state = await self._state(files=desired.wants_files)
         if self.enable and self._noted != (state.files, state.also) and counts_as_enabled(desired, state):
             await self._note_boot(state)
-        self._note_starting_units(state)
+        self._warn(state)
         return state
 
     async def _note_boot(self, state: UnitState) -> None:
@@ -209,12 +209,18 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         scope = Scope(self.scope)
         return await self.with_systemd(lambda systemd: idle_note(systemd, self.unit, scope, state.files))
 
-    def _note_starting_units(self, state: UnitState) -> None:
-        """Emit a note, once, about sockets, timers and paths that will start a unit that should be stopped."""
-        starting = () if self.ensure == "running" or self.masked else state.related
-        if starting and starting != self._starting:
-            emit_note(warning_of(starting))
-        self._starting = starting
+    def _warn(self, state: UnitState) -> None:
+        """Emit a note, once, about what keeps the unit from staying as desired."""
+        found = self._warning(state)
+        if found not in (self._warned, None):
+            emit_note(found)
+        self._warned = found
+
+    def _warning(self, state: UnitState) -> str | None:
+        """About a mask on a unit that runs; about sockets, timers and paths that will start one that should be stopped."""
+        if self.ensure == "running":
+            return None if self.masked is False else state.last_run_note
+        return warning_of(state.related) if state.related and not self.masked else None
 
     async def describe(self) -> Mapping[str, Any]:
         """The state, with whether the unit is enabled, which a check queries only if that is managed."""

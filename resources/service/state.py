@@ -124,6 +124,13 @@ class UnitState:
         return None if reason is None else f"{self.files}: {reason}"
 
     @property
+    def last_run_note(self) -> str | None:
+        """A note about a unit that runs and is masked, so that nothing can start it again; None for any other."""
+        if not self.is_running or self.load != "masked":
+            return None
+        return "it is masked: it runs, and nothing can start it again; write masked: false to unmask it"
+
+    @property
     def also_in_words(self) -> str:
         """The units in Also=, each with its file state, unless it is enabled or can be."""
         named = ((name, NOT_THERE if state == NOT_FOUND else state) for name, state in self.also)

@@ -267,7 +267,7 @@ def _read(key: Key) -> str | None:
             hint = (
                 "run as root"
                 if os.geteuid()
-                else "nobody can: it has no value to keep, so let an exec write it"
+                else "it can only be written, so there is no value to compare: let an exec write it"
             )
             raise resource_error(error, f"read {key.path}", hint) from error
 

@@ -79,15 +79,18 @@ def test_a_closed_stdout_never_becomes_a_managed_file(manifest, tmp_path):
     assert (tmp_path / "a").read_text() == "x"
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_a_full_disk_costs_the_help_in_a_line(option):
+@pytest.mark.parametrize("word", ["--help", "--version", "kinds"])
+def test_a_full_disk_costs_the_output_and_says_so(word):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "reactor", option],
+            [sys.executable, "-m", "reactor", word],
             stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False,
         )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr == "error[R0704]: [Errno 28] No space left on device\n"
+    assert done.stderr == (
+        "error[R0704]: the output can't be written: No space left on device\n"
+        "hint: see where standard output leads, such as to a full disk\n"
+    )
 
 
 def test_names_are_utf8_in_every_locale(manifest, tmp_path):

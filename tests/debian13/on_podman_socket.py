@@ -27,7 +27,7 @@ RUN = "podman run -d -q --name db"
 DRIFTS = {
     "nothing": "true",
     "podman stop": "podman stop -t 1 db",
-    "podman kill": "podman kill db && podman wait db",
+    "podman kill": "podman kill db",
     "podman pause": "podman pause db",
     "podman rename": "podman rename db other",
     "podman rm": "podman rm -f -t 0 db",
@@ -38,6 +38,9 @@ DRIFTS = {
     "the service": "systemctl stop podman.service",
     "the socket": "systemctl stop podman.service podman.socket && systemctl start podman.socket",
 }
+
+SETTLES = {"podman kill": "podman wait db"}
+"""What waits for the effect of a drift. A run that stays may repair it sooner: then this would wait for ever."""
 
 
 class Wish(NamedTuple):
@@ -97,7 +100,8 @@ def cells():
         for name, command in DRIFTS.items():
             if (name, wanted) == ("podman rename", "absent"):
                 continue  # then the network is in use
-            act = partial(_do, command)
+            settled = f"{command} && {SETTLES.get(name, 'true')}"
+            act = partial(_do, settled)
             if wanted == "running":
                 yield Cell(
                     "container",
@@ -108,7 +112,7 @@ def cells():
                     look=look,
                 )
             else:
-                state = partial(_prepare, command)
+                state = partial(_prepare, settled)
                 yield Cell(
                     "container",
                     f"{name} / {wanted}",

@@ -197,6 +197,32 @@ async def test_a_remount_keeps_what_is_in_the_file_system(point):
     assert (point / "data").read_text() == "precious"
 
 
+async def test_a_mount_that_others_are_below_says_which(point):
+    shell('mount -t tmpfs outer "$1"; mkdir "$1/inner"; mount -t tmpfs inner "$1/inner"', point)
+    _, story = await converge_once(Mount(name=str(point), ensure="absent"))
+    shell('umount "$1/inner"', point)
+    hint = story.checks(f"mount#{point}")[-1].hint
+    assert hint == f"unmount what is mounted below it first: {point}/inner"
+
+
+async def test_a_tmpfs_without_its_limit_is_not_as_desired_although_the_kernel_shows_no_size(point):
+    shell('mount -t tmpfs -o noexec tmpfs "$1"', point)
+    resource = sized(point, options="size=1m,noexec")
+    _, story = await converge_once(resource)
+    assert story.checks(resource.ref)[0].actions[0] == "remounted with size=1m"
+    assert os.statvfs(point).f_blocks * os.statvfs(point).f_frsize == 1 << 20
+    ended, _ = await converge_once(sized(point, options="size=1m,noexec"))
+    assert ended.counts[Result.OK] == 1
+
+
+async def test_the_defaults_of_a_tmpfs_may_be_written_out(point):
+    half = os.sysconf("SC_PHYS_PAGES") // 2 * os.sysconf("SC_PAGE_SIZE")
+    for options in (f"size={half},mode=1777,uid=0,gid=root", "size=50%"):
+        await converge_once(sized(point, options=options))
+        ended, _ = await converge_once(sized(point, options=options))
+        assert ended.counts[Result.OK] == 1, options
+
+
 async def test_a_bind_mount_of_another_directory_is_exchanged(point, tmp_path):
     for name in ("wanted", "wrong"):
         (tmp_path / name).mkdir()

@@ -7,13 +7,14 @@ import resource
 import shutil
 import sqlite3
 import stat
+import time
 from contextlib import closing, contextmanager
 
 import pytest
 import trio
 from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
-from reactor.engine.events import Cause, Event
+from reactor.engine.events import Cause, Ended, Event
 from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME, is_garbage, open_for_writing
@@ -394,6 +395,18 @@ def test_a_reader_of_a_damaged_event_is_reported_so(directory, damaged):
         history_of(directory) as history,
     ):
         list(history.entries())
+
+
+def test_an_event_of_a_version_that_knew_fewer_optional_fields_is_read(directory):
+    with journal_in(directory) as journal:
+        journal.record(Ended(time.time(), counts={"ok": 1}, changes=0, duration=0.1, reason="stopped"))
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        older = "json_remove(record, '$.left', '$.outdated')"
+        connection.execute(f"UPDATE events SET record = {older} WHERE event = 'ended'")
+        connection.commit()
+    with history_of(directory) as history:
+        (ended,) = (entry for entry in history.entries() if entry.event == "ended")
+    assert (ended.record["left"], ended.record["outdated"]) == (0, [])
 
 
 def test_every_field_of_every_event_has_a_form_to_be_reported_by():

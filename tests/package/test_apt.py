@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 import trio
@@ -518,20 +519,45 @@ async def test_a_transaction_of_another_user_is_waited_for_and_named(apt):
     assert apt.packages == {"tiny0": "1.0"}
 
 
+@contextmanager
+def locked(path):
+    """Another process holds the lock on ``path``, until its input ends."""
+    hold = f"import fcntl; file = open({str(path)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
+    command = [sys.executable, "-c", hold]
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        yield other
+
+
+async def test_a_dpkg_that_outlives_its_apt_is_waited_for_by_a_dry_run_too(apt):
+    """It holds the lock of dpkg, and no longer that of apt: what its database says in between means nothing."""
+    lock = apt.root / "var/lib/dpkg/lock"
+    with locked(lock) as other:
+        async with running(package("tiny0"), options=RunOptions(noop=True)) as story:
+            await story.until(lambda: any(f"holds {lock}" in line.line for line in story.all(Output)))
+            assert not story.checks("package#tiny0")
+            other.stdin.close()
+            await story.until(lambda: story.checks("package#tiny0"))
+
+
 async def test_a_user_who_only_fetches_packages_is_waited_for_and_named(apt):
     """As daily upgrades do: they lock the directory that holds the files, and nothing of dpkg's."""
     apt.install("tiny1")
     lock = apt.root / "var/cache/apt/archives/lock"
-    hold = f"import fcntl; file = open({str(lock)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
-    command = [sys.executable, "-c", hold]
-    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
+    with locked(lock) as other:
         async with running(package("tiny0"), package("tiny1", "absent")) as story:
             await story.until(lambda: any(f"holds {lock}" in line.line for line in story.all(Output)))
             assert apt.packages.keys() == {"tiny1"}
             other.stdin.close()
             await story.converged()
     assert apt.packages == {"tiny0": "1.0"}
+
+
+async def test_the_program_of_a_transaction_that_is_killed_is_named(apt):
+    apt.offer(Deb("fatal", scripts={"preinst": "kill -9 $(ps -o ppid= -p $PPID)"}))
+    apt.update()
+    _, story = await converge_once(package("fatal"))
+    assert story.checks("package#fatal")[0].error.startswith("apt-get: killed by SIGKILL")
 
 
 class Turns(trio.abc.Instrument):

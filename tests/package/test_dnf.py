@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 import trio
+from dnf_root import DnfRoot
 from rpm_packages import Rpm, add_module, write_repository
 
 from reactor.engine.events import Cause, Output, Result
@@ -55,6 +56,19 @@ async def test_versions_go_up_down_and_away(dnf):
         assert dnf.packages.get("app") == installed
         ended, _ = await converge_once(package("app", ensure))
         assert ended.changes == 0
+
+
+async def test_a_script_that_fails_after_the_installation_is_told_although_dnf_succeeds(
+    tmp_path, monkeypatch
+):
+    write_repository(tmp_path / "repository", [Rpm("half", after="error('no licence')")])
+    dnf = DnfRoot(tmp_path / "system", tmp_path / "repository")
+    monkeypatch.setitem(providers.made, "dnf", dnf.provider())
+    ended, story = await converge_once(package("half"))
+    assert ended.counts[Result.CHANGED] == 1
+    said = [output.line for output in story.all(Output)]
+    assert "dnf succeeded, although a script of a package failed:" in said
+    assert any("no licence" in line for line in said)
 
 
 async def test_a_version_without_its_release_matches_any(dnf):

@@ -121,6 +121,12 @@ async def test_the_status_follows_the_resources_but_once_a_second(manager, notif
     assert len(failing) == 1
 
 
+async def test_one_resource_is_not_called_resources(notifier, autojump_clock):
+    async with reported(notifier, scripted("only")) as (engine, _):
+        await trio.sleep(0.01)
+        assert resource_status(engine) == "converged: 1 resource"
+
+
 async def test_what_is_wrong_is_named(notifier, autojump_clock):
     resources = [scripted(f"bad{number}", failures=99) for number in range(5)]
     async with reported(notifier, *resources, scripted("low", require=["scripted#bad1"])) as (engine, _):

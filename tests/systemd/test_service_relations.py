@@ -327,6 +327,20 @@ async def test_a_stopped_service_whose_socket_listens_says_what_starts_it_again(
     assert noted == []
 
 
+@pytest.mark.usefixtures("way")
+async def test_a_masked_service_that_runs_says_that_nothing_can_start_it_again():
+    unit = Unit(VENDOR).write()
+    systemctl("daemon-reload")
+    systemctl("start", unit.full)
+    systemctl("mask", unit.full)
+    told = "it is masked: it runs, and nothing can start it again; write masked: false to unmask it"
+    for noop in (True, False):
+        check, noted = await converge(Service(name=unit.name), noop=noop)
+        assert (check.result, noted, unit.active) == (Result.OK, [told], "active")
+    check, noted = await converge(Service(name=unit.name, masked=False))
+    assert (check.actions, noted, unit.active) == (("unmasked",), [], "active")
+
+
 async def test_a_masked_service_is_not_started_by_its_socket():
     unit = Unit(VENDOR).write()
     socket = socket_for(unit)
