@@ -32,6 +32,8 @@ _Write = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
+_BATCHES_OF_A_HOST, _BATCH_BYTES = 1 << 14, 128 << 10
+"""The batches of events that are kept of each host, and their largest size: a tenth of the stream. So one host can't push out those of others."""
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
@@ -85,6 +87,8 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
             "subjects": ["reactor.event.*"],
             "max_age": 7 * _DAY,
             "max_bytes": _EVENTS_BYTES,
+            "max_msgs_per_subject": _BATCHES_OF_A_HOST,
+            "max_msg_size": _BATCH_BYTES,
             "discard": "old",
             "duplicate_window": 600 * _SECOND,
             "allow_direct": True,
