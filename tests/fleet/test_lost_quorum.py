@@ -68,6 +68,21 @@ def test_a_release_is_not_told_that_a_bucket_is_missing(one_of_three, reactor, t
     assert DOCTOR in done.err
 
 
+def test_init_does_not_say_that_all_is_well(one_of_three, reactor):
+    async def until_the_leader_is_given_up():
+        async with operator_session(one_of_three.directory, seconds=PATIENCE) as js:
+            js.seconds = PATIENCE
+            while (await js.stream_info("KV_reactor_channels"))["cluster"].get("leader"):
+                pass
+
+    trio.run(until_the_leader_is_given_up)
+    (server,) = operator_options(one_of_three.directory).servers
+    done = reactor("fleet", "init", server, "--home", one_of_three.directory)
+    assert (done.code, done.out) == (1, "")
+    assert "the stream KV_reactor_channels has no leader: most servers that have it do not answer" in done.err
+    assert "start the servers that are away" in done.err
+
+
 def test_an_expelled_host_is_revoked_although_nothing_can_be_stored(one_of_three, reactor, key):
     done = reactor("fleet", "expel", "--home", one_of_three.directory, "web7")
     assert done.code == 1

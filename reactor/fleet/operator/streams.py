@@ -160,11 +160,13 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
     changes = []
     for name, fields in wanted.items():
         try:
-            there = (await js.stream_info(name))["config"]
+            info = await js.stream_info(name)
         except MissingError:
             await _made(js, name, fields)
             changes.append(Change(name, made=True))
             continue
+        _require_leader(name, info)
+        there = info["config"]
         differing = differing_fields(there, fields)
         if name == REGISTRATIONS and "deny_purge" in differing:  # no server takes that back
             await js.delete_stream(name)
@@ -193,6 +195,15 @@ async def _sized(write: _Write, name: str, fields: Mapping[str, Any], size: int)
         else:
             _require_taken(name, info, fields)
             return
+
+
+def _require_leader(name: str, info: Mapping[str, Any]) -> None:
+    """Raise ApiError if most copies of a stream are away. A server alone tells how a stream should be, and can write nothing."""
+    if (cluster := info.get("cluster")) and not cluster.get("leader"):
+        raise ApiError(
+            f"the stream {name} has no leader: most servers that have it do not answer",
+            "start the servers that are away; after a failure, they need some seconds to elect a leader",
+        )
 
 
 def _require_taken(name: str, info: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
