@@ -48,7 +48,19 @@ def one_of_three(tmp_path_factory, key):
         yield made
 
 
-@pytest.mark.parametrize("words", [("events",), ("gc",), ("hold", "web7"), ("invite", "--channel", "web")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("events",),
+        ("events", "--follow"),
+        ("status", "--watch"),
+        ("serve", "127.0.0.1:0"),
+        ("count",),
+        ("gc",),
+        ("hold", "web7"),
+        ("invite", "--channel", "web"),
+    ],
+)
 def test_a_command_ends_and_says_who_knows_more(one_of_three, reactor, tmp_path, words):
     signers = tmp_path / "signers"
     signers.write_text(f"ann {Path(new_key(tmp_path, 'ann') + '.pub').read_text()}")
