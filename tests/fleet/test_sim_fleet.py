@@ -345,6 +345,20 @@ async def test_a_clock_that_is_set_later_moves_no_soak(fleet):
             assert abs(fleet.hosts[name].fleet.summary().channels["web"].since - now) < 60
 
 
+async def test_an_operator_whose_clock_is_set_ends_no_soak(fleet, monkeypatch):
+    said, real = [], time.time
+    async with fleet.running() as js, trio.open_nursery() as nursery:
+        await fleet.begin(js, 1, gate=Gate(soak=300))
+        driver = Driver(js, "web", "ann", on_state=lambda *each: said.append(each), interval=0.05)
+        nursery.start_soon(driver.run)
+        await until(lambda: said and "soaks for" in said[-1][1])
+        monkeypatch.setattr(time, "time", lambda: real() + 3600)
+        seen = len(said)
+        await until(lambda: len(said) > seen)
+        assert said[-1][0].phase is Phase.ROLLING
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):
     """A host can have the answer to a direct get sent to the subject of the hints, with headers that it wrote itself."""
     async with fleet.running() as js, fleet.fleet_server.connected("h2") as evil:
