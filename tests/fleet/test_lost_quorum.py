@@ -80,16 +80,30 @@ def test_a_release_is_not_told_that_a_bucket_is_missing(one_of_three, reactor, t
     assert DOCTOR in done.err
 
 
-def test_init_does_not_say_that_all_is_well(one_of_three, reactor):
-    async def until_the_leader_is_given_up():
+@pytest.fixture
+def without_leader(one_of_three):
+    """The same, once the server that is left has given up the leader."""
+
+    async def until_it_is_given_up():
         async with operator_session(one_of_three.directory, seconds=PATIENCE) as js:
             js.seconds = PATIENCE
             while (await js.stream_info("KV_reactor_channels"))["cluster"].get("leader"):
                 pass
 
-    trio.run(until_the_leader_is_given_up)
-    (server,) = operator_options(one_of_three.directory).servers
-    done = reactor("fleet", "init", server, "--home", one_of_three.directory)
+    trio.run(until_it_is_given_up)
+    return one_of_three
+
+
+@pytest.mark.parametrize("words", [("status",), ("hosts",), ("failures",), ("why", "web7")])
+def test_what_one_server_alone_tells_is_said_to_be_old(without_leader, reactor, words):
+    done = reactor("fleet", *words, "--home", without_leader.directory)
+    assert done.code == 0
+    assert "JetStream has no leader: the server that answers may be cut off, and this may be old" in done.err
+
+
+def test_init_does_not_say_that_all_is_well(without_leader, reactor):
+    (server,) = operator_options(without_leader.directory).servers
+    done = reactor("fleet", "init", server, "--home", without_leader.directory)
     assert (done.code, done.out) == (1, "")
     assert "the stream KV_reactor_channels has no leader: most servers that have it do not answer" in done.err
     assert "start the servers that are away" in done.err
