@@ -63,12 +63,13 @@ async def test_a_certificate_of_another_name_is_told_in_one_line(server, files):
 
 
 async def test_a_certificate_of_an_unknown_authority(server, files):
-    for options in ({}, {"ca": f"{files}/other.pem"}):
+    host = {"ca": f"{files}/other.pem", "origin": "/etc/reactor/fleet.yaml"}
+    for options, where in (({}, "the context"), (host, "/etc/reactor/fleet.yaml")):
         text = await refusal(on_localhost(server), **options)
         assert text.startswith(
             "the certificate of the NATS server URL is refused: unable to get local issuer certificate"
         )
-        assert text.endswith(" | name the CA of the server as `ca` in the context")
+        assert text.endswith(f" | name the CA of the server as `ca` in {where}")
 
 
 async def test_a_server_that_asks_for_a_client_certificate_gets_it(tmp_path, files):
