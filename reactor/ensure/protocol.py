@@ -6,6 +6,7 @@ An invalid request is answered with an error, in the words of CCM where it has s
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections import abc
 from datetime import UTC, datetime
@@ -41,20 +42,40 @@ def type_fields(resource: Resource, provider: str, found: abc.Mapping[str, Any])
 def _metadata(resource: Resource, found: abc.Mapping[str, Any]) -> dict[str, Any] | None:
     match resource.kind:
         case "archive":
-            exists = {"archive_exists": found["ensure"] == "present"}
-            return {**exists, **_those(found, "checksum", "owner", "group", "size")}
+            creates = getattr(resource, "creates", None)
+            exists = {
+                "archive_exists": found["ensure"] == "present",
+                "creates_exists": creates is not None and os.path.exists(creates),
+            }
+            return {
+                **exists,
+                **_on_disk(resource.name),
+                **_those(found, "checksum", "owner", "group", "size"),
+            }
         case "file":
-            return _those(found, "checksum", "owner", "group", "mode")
+            return {**_on_disk(resource.name), **_those(found, "checksum", "owner", "group", "mode")}
         case "package":
             return {"version": found["version"] or "absent"}
         case "scaffold":
             changed = [each["path"] for each in found["changed"]]
             stable = sorted({*found["managed"]}.difference(changed))
-            engine = {"engine": getattr(resource, "used_engine", None)}
-            return {"changed": changed, "stable": stable, **_those(found, "purged"), **engine}
+            about = {
+                "target_exists": os.path.isdir(resource.name),
+                "engine": getattr(resource, "used_engine", None),
+            }
+            return {"changed": changed, "stable": stable, **_those(found, "purged"), **about}
         case "service":
             return {"enabled": found.get("enable") is True, "running": found["ensure"] == "running"}
     return None
+
+
+def _on_disk(path: str) -> dict[str, Any]:
+    """The size in bytes and the time of the last change of a file; nothing if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return {}
+    return {"size": found.st_size, "mtime": _time_text(found.st_mtime)}
 
 
 def _those(found: abc.Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -170,7 +191,11 @@ def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -
 
 
 def _time(short: Ensured) -> str:
-    return datetime.fromtimestamp(short.time, UTC).isoformat().replace("+00:00", "Z")
+    return _time_text(short.time)
+
+
+def _time_text(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _provider(resource: Resource) -> str:

@@ -9,6 +9,7 @@ import pwd
 import re
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
 import yaml
@@ -58,6 +59,8 @@ def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
     assert status.pop("timestamp").endswith("Z")
     checksum = hashlib.sha256(path.read_bytes()).hexdigest()
     owned = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
+    changed = datetime.fromisoformat(status["metadata"].pop("mtime")).timestamp()
+    assert changed == pytest.approx(path.stat().st_mtime, abs=1e-5)
     assert status == {
         "protocol": "io.choria.ccm.v1.resource.file.state",
         "type": "file",
@@ -71,7 +74,7 @@ def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
         "checksum": checksum,
         **owned,
         "metadata": {
-            "name": str(path), "provider": "posix", "mode": "0644", "checksum": checksum, **owned,
+            "name": str(path), "provider": "posix", "mode": "0644", "checksum": checksum, "size": 6, **owned,
         },
     }  # fmt: skip
     assert state == {
@@ -100,7 +103,7 @@ def test_what_a_scaffold_changed_is_not_taken_for_whether_it_did(pipe, tmp_path)
     wish = {"name": target, "ensure": "present", "source": str(tmp_path / "templates"), "engine": "jet"}
     status = pipe(request("scaffold", wish))["state"]["status"]
     assert (status["changed"], status["stable"]) == (True, False)
-    about = {"name": target, "provider": "choria", "engine": "jet"}
+    about = {"name": target, "provider": "choria", "engine": "jet", "target_exists": True}
     assert status["metadata"] == {**about, "changed": [], "stable": [f"{target}/motd"], "purged": []}
 
 
@@ -142,8 +145,16 @@ def test_changes_of_a_service_are_joined_as_ccm_joins_them():
         ),
         (
             "archive",
-            {"name": "/no.zip", "ensure": "absent", "url": "http://x/a.zip", "owner": "0", "group": "0"},
-            {"metadata": {"name": "/no.zip", "provider": "http", "archive_exists": False}},
+            {"name": "/no.zip", "ensure": "absent", "url": "http://x/a.zip", "owner": "0", "group": "0"}
+            | {"creates": "/etc"},
+            {
+                "metadata": {
+                    "name": "/no.zip",
+                    "provider": "http",
+                    "archive_exists": False,
+                    "creates_exists": True,
+                }
+            },
         ),
         ("sysctl", {"name": "kernel.ostype", "value": "Linux", "persist": False}, {"type": "sysctl"}),
     ],

@@ -1,11 +1,11 @@
-"""What people may write for a time in the past."""
+"""What people may write for a time in the past, and for a duration."""
 
 from datetime import datetime
 
 import click
 import pytest
 
-from reactor.cli.options.times import moment, moment_of
+from reactor.cli.options.times import at_least, moment, moment_of
 
 NOW = datetime.fromisoformat("2026-03-01 15:30:20")
 
@@ -39,3 +39,35 @@ def test_a_time_is_written_as_people_do(text, meant):
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(click.BadParameter, match="is not a time"):
         moment(None, None, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10m", 600), ("1h30m", 5400), ("300", 300), ("0.5", 0.5), (" 0 ", 0)]
+)
+def test_a_soak_is_a_duration_and_a_plain_number_is_one_of_seconds(text, seconds):
+    assert at_least(0)(None, None, text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "words"),
+    [
+        ("soon", 0, "'soon' is not a duration: write it as 500ms, 30s, 5m or 1h30m"),
+        ("-5", 0, "'-5' is not a duration"),
+        ("nan", 0, "'nan' is not a duration"),
+        ("1e9", 0, "'1e9' is not a duration"),
+        ("100ms", 1, "it must be at least 1s"),
+    ],
+)
+def test_what_is_no_duration_is_refused_with_the_way_to_write_one(text, least, words):
+    with pytest.raises(click.BadParameter, match=words):
+        at_least(least)(None, None, text)
+
+
+def test_releases_and_pushes_take_durations(reactor, tmp_path):
+    (tmp_path / "manifest.yaml").write_text("resources: []\n")
+    for words in (("fleet", "release", tmp_path, "web", "--soak"), ("push", tmp_path, "web1", "--timeout")):
+        done = reactor(*words, "soon")
+        assert done.code == 2
+        assert "'soon' is not a duration" in done.err
+    done = reactor("fleet", "release", tmp_path, "web", "--soak", "10m", "--home", tmp_path / "none")
+    assert "there is no fleet in" in done.err

@@ -10,7 +10,14 @@ from nats_servers import PATIENCE
 
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
+from reactor.fleet.link.errors import (
+    ApiError,
+    DeniedError,
+    IdentityError,
+    LinkError,
+    NoAnswerError,
+    TooLargeError,
+)
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.doctor.judgements import room_check, stream_check
@@ -182,6 +189,23 @@ async def test_a_host_that_writes_without_end_fills_no_disk_and_its_end_makes_ro
         await expel(js, fleet.fleet_server, "evil", rejoins=False)
         await web1.key_value("reactor_shared").put("web1.address", b"{}")
         await web1.publish("$KV.reactor_slots.freed.0.web1", b"{}")
+
+
+async def test_a_host_that_sends_events_without_end_pushes_out_none_of_others(fleet):
+    async with fleet.connected("evil") as evil, fleet.connected("web1") as web1, fleet.connected() as js:
+        config = (await js.stream_info("REACTOR_EVENTS"))["config"]
+        most, size = config["max_msgs_per_subject"], config["max_msg_size"]
+        assert most * size <= config["max_bytes"] / 10
+        with pytest.raises(TooLargeError, match="message size exceeds maximum allowed"):
+            await evil.publish("reactor.event.evil", b"x" * (size + 1))
+        mine = await web1.publish("reactor.event.web1", b"mine")
+        for number in range(most):
+            await evil.connection.publish("reactor.event.evil", b"%d" % number)
+        last = await evil.publish("reactor.event.evil", b"last")
+        assert last.sequence == mine.sequence + most + 1
+        state = (await js.stream_info("REACTOR_EVENTS"))["state"]
+        assert state["num_deleted"] == 1  # the first of the host itself
+        assert (await js.last_message("REACTOR_EVENTS", "reactor.event.web1")).data == b"mine"
 
 
 def test_what_hosts_write_to_has_no_rollups_and_no_markers():

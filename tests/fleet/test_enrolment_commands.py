@@ -117,6 +117,10 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
         reactor("fleet", "expel", "--home", world.home, "web7").out
         == "expelled web7: its keys are revoked on one\n"
     )
+    for words in (("hold", "web7"), ("free", "web7")):
+        done = reactor("fleet", *words, "--home", world.home)
+        assert (done.code, done.out) == (1, "")
+        assert "the host web7 was expelled\nhint: to let it join again: " in done.err
     done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
     assert (
         "the host web7 was expelled\nhint: to let it join again: reactor fleet expel web7 --rekey" in done.err

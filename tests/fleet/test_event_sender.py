@@ -125,13 +125,18 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
         again.journal.close()
 
 
-async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_no_other(tmp_path):
+@pytest.mark.parametrize("small", ["server", "stream"])
+async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_no_other(tmp_path, small):
     server = FleetServer(tmp_path)
-    server.server._file.write_text(server.server._file.read_text() + "max_payload: 1200\n")
+    if small == "server":
+        server.server._file.write_text(server.server._file.read_text() + "max_payload: 1200\n")
     noise = b64encode(random.Random(1).randbytes(2000)).decode()
     with server.server:
         await server.make_streams()
         async with server.connected("web1") as js, server.connected() as operator:
+            if small == "stream":
+                config = (await operator.stream_info(EVENTS))["config"]
+                await operator.update_stream(EVENTS, {**config, "max_msg_size": 1200})
             sending = Sending(js, "web1", tmp_path)
             sending.record("a", "b")
             sending.record("huge", error=noise)

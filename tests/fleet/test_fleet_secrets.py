@@ -2,6 +2,7 @@
 
 import glob
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -18,7 +19,10 @@ from secret_pieces import leaks
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, SECRETS
 from reactor.fleet.enrolment.card import Card, CardError, sign_card
 from reactor.fleet.host.keys import age_recipient
+from reactor.fleet.host.ports import Pace
+from reactor.fleet.host.secrets import SecretFollower
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.overview import overviews
@@ -177,6 +181,46 @@ async def test_a_secret_is_there_before_its_release_and_without_the_network(worl
             assert path.read_text() == f"password = {FIRST}"
     finally:
         server.start()
+
+
+@pytest.fixture
+def world_of_its_own(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.fleet.fleet_server.server.kill()
+
+
+async def test_a_host_keeps_its_secrets_when_the_servers_have_lost_their_data(world_of_its_own):
+    world = world_of_its_own
+    host, recipient = world.files("web9", "lost")
+    server, kept = world.fleet.fleet_server.server, host.state / "fleet/secrets"
+    used, warned = ["db"], []
+    kept.mkdir(parents=True)
+
+    async def given(name):
+        async with world.fleet.operator() as js:
+            await world.admit(js, "web9", recipient, "lost")
+        await world.said("set", name, "--for", "web9", value=FIRST.encode())
+        await host.until((kept / name).exists)
+
+    connection = Connection(world.fleet.fleet_server.options("web9"))
+    follower = SecretFollower("web9", world.cards.public, str(kept), lambda: used, warned.append)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(connection.run)
+        nursery.start_soon(follower.run, connection, Pace())
+        await given("db")
+        before = (kept / "db").read_bytes()
+        server.kill()
+        shutil.rmtree(server.directory / "js")
+        server.start()
+        await world.fleet.fleet_server.make_streams()
+        used.append("later")
+        await given("later")  # after db was looked for
+        assert (kept / "db").read_bytes() == before
+        assert warned == [
+            "the secret db is not on the servers any more, and was not removed: this host keeps it"
+        ]
+        nursery.cancel_scope.cancel()
 
 
 async def test_only_the_host_reads_its_secrets_and_a_new_host_gets_them_by_sync(world):

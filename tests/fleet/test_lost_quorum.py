@@ -48,7 +48,19 @@ def one_of_three(tmp_path_factory, key):
         yield made
 
 
-@pytest.mark.parametrize("words", [("events",), ("gc",), ("hold", "web7"), ("invite", "--channel", "web")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("events",),
+        ("events", "--follow"),
+        ("status", "--watch"),
+        ("serve", "127.0.0.1:0"),
+        ("count",),
+        ("gc",),
+        ("hold", "web7"),
+        ("invite", "--channel", "web"),
+    ],
+)
 def test_a_command_ends_and_says_who_knows_more(one_of_three, reactor, tmp_path, words):
     signers = tmp_path / "signers"
     signers.write_text(f"ann {Path(new_key(tmp_path, 'ann') + '.pub').read_text()}")
@@ -66,6 +78,35 @@ def test_a_release_is_not_told_that_a_bucket_is_missing(one_of_three, reactor, t
     assert done.code == 1
     assert "there is no object store" not in done.err
     assert DOCTOR in done.err
+
+
+@pytest.fixture
+def without_leader(one_of_three):
+    """The same, once the server that is left has given up the leader."""
+
+    async def until_it_is_given_up():
+        async with operator_session(one_of_three.directory, seconds=PATIENCE) as js:
+            js.seconds = PATIENCE
+            while (await js.stream_info("KV_reactor_channels"))["cluster"].get("leader"):
+                pass
+
+    trio.run(until_it_is_given_up)
+    return one_of_three
+
+
+@pytest.mark.parametrize("words", [("status",), ("hosts",), ("failures",), ("why", "web7")])
+def test_what_one_server_alone_tells_is_said_to_be_old(without_leader, reactor, words):
+    done = reactor("fleet", *words, "--home", without_leader.directory)
+    assert done.code == 0
+    assert "JetStream has no leader: the server that answers may be cut off, and this may be old" in done.err
+
+
+def test_init_does_not_say_that_all_is_well(without_leader, reactor):
+    (server,) = operator_options(without_leader.directory).servers
+    done = reactor("fleet", "init", server, "--home", without_leader.directory)
+    assert (done.code, done.out) == (1, "")
+    assert "the stream KV_reactor_channels has no leader: most servers that have it do not answer" in done.err
+    assert "start the servers that are away" in done.err
 
 
 def test_an_expelled_host_is_revoked_although_nothing_can_be_stored(one_of_three, reactor, key):

@@ -184,6 +184,35 @@ async def test_a_hold_and_a_pin_keep_one_host_apart(fleet):
         assert fleet.in_force()["h3"] == 2
 
 
+@pytest.mark.parametrize("what", ["rolled back", "held"])
+async def test_what_changes_during_a_download_keeps_the_host_from_switching(fleet, what):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        await all_have(fleet, 1)
+        store = fleet.hosts["h1"].stores["web"]
+        receive, goes_on = store.receive, trio.Event()
+
+        async def received(release):
+            await goes_on.wait()
+            await receive(release)
+
+        store.receive = received
+        await fleet.begin(js, 2, 1)
+        await until(lambda: report(fleet, "h1").phase is HostPhase.FETCHING)
+        follower = fleet.hosts["h1"].fleet.followers[0]
+        if what == "held":
+            await js.key_value(HOSTS).put("h1", HostSpec("h1", ("web",), hold=True).to_bytes())
+            await until(lambda: follower.spec.hold)
+        else:
+            await Channels(js).act("web", commands.rollback, "ann")
+        goes_on.set()
+        await until(lambda: report(fleet, "h1").phase is not HostPhase.FETCHING)
+        await until(lambda: store.has_bundle(fleet.releases[2]))
+        assert fleet.taken("h1") == [1]
+        assert report(fleet, "h1").phase is (HostPhase.HELD if what == "held" else HostPhase.CONVERGED)
+
+
 def test_a_host_goes_on_when_its_hold_ends_although_nothing_tells_it(tmp_path):
     fleet = SimFleet(tmp_path, ["h1"], pace=PACE._replace(look=600.0))
 
@@ -314,6 +343,20 @@ async def test_a_clock_that_is_set_later_moves_no_soak(fleet):
         for name in wrong:
             wrong[name] = 0.0
             assert abs(fleet.hosts[name].fleet.summary().channels["web"].since - now) < 60
+
+
+async def test_an_operator_whose_clock_is_set_ends_no_soak(fleet, monkeypatch):
+    said, real = [], time.time
+    async with fleet.running() as js, trio.open_nursery() as nursery:
+        await fleet.begin(js, 1, gate=Gate(soak=300))
+        driver = Driver(js, "web", "ann", on_state=lambda *each: said.append(each), interval=0.05)
+        nursery.start_soon(driver.run)
+        await until(lambda: said and "soaks for" in said[-1][1])
+        monkeypatch.setattr(time, "time", lambda: real() + 3600)
+        seen = len(said)
+        await until(lambda: len(said) > seen)
+        assert said[-1][0].phase is Phase.ROLLING
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_hint_that_a_host_forges_keeps_no_other_from_a_release(fleet):

@@ -1,6 +1,7 @@
 """TLS at the real server: whom the client trusts, and what it says when it does not."""
 
 import pytest
+import trio
 import trustme
 from nats_servers import PATIENCE, NatsServer
 
@@ -63,12 +64,13 @@ async def test_a_certificate_of_another_name_is_told_in_one_line(server, files):
 
 
 async def test_a_certificate_of_an_unknown_authority(server, files):
-    for options in ({}, {"ca": f"{files}/other.pem"}):
+    host = {"ca": f"{files}/other.pem", "origin": "/etc/reactor/fleet.yaml"}
+    for options, where in (({}, "the context"), (host, "/etc/reactor/fleet.yaml")):
         text = await refusal(on_localhost(server), **options)
         assert text.startswith(
             "the certificate of the NATS server URL is refused: unable to get local issuer certificate"
         )
-        assert text.endswith(" | name the CA of the server as `ca` in the context")
+        assert text.endswith(f" | name the CA of the server as `ca` in {where}")
 
 
 async def test_a_server_that_asks_for_a_client_certificate_gets_it(tmp_path, files):
@@ -117,3 +119,28 @@ async def test_files_of_tls_that_cannot_be_used_are_named(server, files, tmp_pat
     assert "bad.pem can't be used" in await refusal(url, ContextError, ca=f"{tmp_path}/bad.pem")
     own = {"certificate": f"{files}/client.pem", "key": f"{files}/localhost.key"}
     assert "key values mismatch" in await refusal(url, ContextError, ca=f"{files}/ca.pem", **own)
+
+
+async def test_a_connection_trusts_an_authority_that_was_added_to_its_file_meanwhile(tmp_path):
+    """So the authority of the servers can be changed while hosts run: first the file, then the certificates."""
+    old, new = trustme.CA(), trustme.CA()
+    trusted = tmp_path / "ca.pem"
+
+    def certify(authority):
+        issued = authority.issue_cert("localhost")
+        issued.private_key_pem.write_to_path(tmp_path / "localhost.key")
+        issued.cert_chain_pems[0].write_to_path(tmp_path / "localhost.pem")
+
+    certify(old)
+    old.cert_pem.write_to_path(trusted)
+    with NatsServer(tmp_path / "server", configuration(tmp_path), jetstream=False) as running:
+        options = Options(servers=(on_localhost(running),), ca=str(trusted))
+        async with connected(options, seconds=PATIENCE) as link:
+            new.cert_pem.write_to_path(trusted, append=True)
+            certify(new)
+            running.kill()
+            running.start()
+            with trio.fail_after(PATIENCE):
+                while link.epoch == 1 or not link.up:  # noqa: ASYNC110 - another program changes it
+                    await trio.sleep(0.01)
+            await link.flush()

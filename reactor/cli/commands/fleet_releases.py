@@ -9,7 +9,7 @@ import click
 from reactor.cli.options.common import Format, dry_run_option, format_option
 from reactor.cli.options.fleet import home_option, host_argument, key_option, why_option
 from reactor.cli.options.sizes import max_size_option
-from reactor.cli.options.times import moment_ahead
+from reactor.cli.options.times import at_least, moment_ahead
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ _changed = format_option("what was changed as JSON")
 )
 @click.option(
     "--soak",
-    type=click.FloatRange(min=0),
-    default=300,
+    callback=at_least(0),
+    default="5m",
     show_default=True,
-    metavar="SECONDS",
+    metavar="DURATION",
     help="Wait so long after the last host of a wave has converged.",
 )
 @click.option(

@@ -10,6 +10,7 @@ import click
 from reactor.cli.messages import with_hint
 from reactor.cli.options.common import Format, dry_run_option, format_option
 from reactor.cli.options.sizes import max_size_option
+from reactor.cli.options.times import at_least
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _connection(command: _Command) -> _Command:
     for option in (
         click.option("-F", "--ssh-config", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Use this configuration file of ssh instead of your own."),
         click.option("--connect-timeout", type=click.IntRange(1, 3600), default=10, show_default=True, metavar="SECONDS", help="Give up on a host that does not accept a connection for this long."),
-        click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, metavar="SECONDS", help="Give up on a host that has not ended after this long."),
+        click.option("--timeout", callback=at_least(1), default="30m", show_default=True, metavar="DURATION", help="Give up on a host that has not ended after this long."),
     ):  # fmt: skip
         command = option(command)
     return command

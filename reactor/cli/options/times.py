@@ -1,8 +1,9 @@
-"""Options with a time: a clock, a date, or a duration that counts back from now."""
+"""Options with a time: a clock, a date, or a duration, by itself or from now."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 
@@ -59,3 +60,21 @@ def moment_ahead(_context: click.Context, _parameter: click.Parameter, value: st
         return datetime.now().timestamp() + parse_duration(value.strip())  # noqa: DTZ005 - only the number is used
     except (ValueError, OverflowError) as error:
         raise click.BadParameter(str(error)) from None
+
+
+def at_least(least: float) -> Callable[[click.Context, click.Parameter, str], float]:
+    """A callback for a duration of at least ``least`` seconds. A plain number is one of seconds."""
+
+    def seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+        from reactor.resource.property_types import parse_duration
+
+        text = value.strip()
+        try:
+            found = parse_duration(text + "s" if text.replace(".", "", 1).isdecimal() else text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+        if found < least:
+            raise click.BadParameter(f"it must be at least {least:g}s")
+        return found
+
+    return seconds

@@ -7,10 +7,12 @@ import time
 
 import click
 
+from reactor.cli.messages import notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import author, within, within_until_signal
 from reactor.fleet.bucket_names import COUNTS
 from reactor.fleet.documents import canonical
+from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.counting import ChannelCounts, counts_of, keep_counting, read_counts
 from reactor.fleet.operator.known_hosts import read_fleet
@@ -36,7 +38,11 @@ def keep_counts(home: str, *, once: bool, form: Format) -> None:
     if once:
         within(home, count_once)
     else:
-        within_until_signal(home, lambda js: keep_counting(js, author(), show))
+        within_until_signal(home, lambda js: keep_counting(js, author(), show, _wait_for_servers))
+
+
+def _wait_for_servers(error: LinkError) -> None:
+    notice(f"the counts are not written, and tried again: {error.message}", error.hint)
 
 
 def show_counts(home: str, form: Format) -> None:

@@ -14,11 +14,12 @@ from typing import Any, NoReturn, TypeVar
 import click
 import trio
 
-from reactor.cli.messages import fail_for
+from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.errors import ReactorError, first_of
 from reactor.fleet.link.errors import ApiError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.status import Status
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import operator_session
 from reactor.fleet.operator.where import Predicate, WhereError, everything, parse_where
@@ -66,9 +67,30 @@ def within_until_signal(
 ) -> int:
     """Do ``work`` as `within`, until SIGTERM or SIGINT. Return the number of the signal; 0 if the work ended first.
 
-    The connection outlives the work, which may have a lease to give back.
+    The connection outlives the work, which may have a lease to give back. Says when it is lost, and when it is there again.
     """
-    return within(home, lambda js: _until_signal(partial(work, js)), user)
+
+    async def in_session(js: JetStream) -> int:
+        with js.connection.watched(_Outages().take):
+            return await _until_signal(partial(work, js))
+
+    return within(home, in_session, user)
+
+
+class _Outages:
+    """Writes once that the connection is lost, and that it is there again."""
+
+    def __init__(self) -> None:
+        self._up = True
+
+    def take(self, status: Status) -> None:
+        """Look at the status of the connection."""
+        if status.up and not self._up:
+            notice(f"the NATS server {status.server} answers again", None)
+        elif not status.up and self._up:
+            why = f": {status.why.message}" if status.why else ""
+            notice(f"the connection to the NATS server {status.server} is lost, and tried again{why}", None)
+        self._up = status.up
 
 
 async def _until_signal(work: Callable[[], Awaitable[object]]) -> int:

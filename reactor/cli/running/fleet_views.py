@@ -12,7 +12,7 @@ from typing import Any
 import click
 import trio
 
-from reactor.cli.messages import fail_for
+from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, within, within_until_signal
 from reactor.fleet.link.jetstream import JetStream
@@ -35,13 +35,24 @@ _CLEAR = "\x1b[H\x1b[2J"
 _Chosen = list[tuple[KnownHost, list[HostLine]]]
 
 
+def _fleet(home: str, *channels: str) -> FleetView:
+    """Read the fleet. Says if it may have changed since."""
+    fleet = within(home, lambda js: read_fleet(js, channels))
+    if fleet.may_be_old:
+        notice(
+            "JetStream has no leader: the server that answers may be cut off, and this may be old",
+            "'reactor fleet doctor' says what is wrong with the servers",
+        )
+    return fleet
+
+
 def show_status(home: str, form: Format, where: str, *, watch: bool) -> None:
     """Show all channels with the hosts that are not well."""
     is_chosen = chosen_by(where)
     if watch:
         _watch(home, lambda fleet: _status_lines(overviews(fleet, is_chosen)))
         return
-    found = overviews(within(home, read_fleet), is_chosen)
+    found = overviews(_fleet(home), is_chosen)
     if form == "json":
         for each in found:
             click.echo(json.dumps(each.to_fields()))
@@ -101,7 +112,7 @@ def _watch(home: str, draw: Callable[[FleetView], list[str]]) -> None:
 
 def show_rollout(home: str, channel: str, form: Format) -> None:
     """Show one channel with its gate and all its hosts."""
-    found = overviews(within(home, lambda js: read_fleet(js, (channel,))))
+    found = overviews(_fleet(home, channel))
     if not found:
         fail_for(RolloutError(f"the channel {channel} has no release", "see reactor fleet status"), 1)
     (each,) = found
@@ -117,7 +128,7 @@ def show_rollout(home: str, channel: str, form: Format) -> None:
 def show_hosts(home: str, where: str, form: str) -> None:
     """Show a line for each host."""
     is_chosen = chosen_by(where)
-    fleet = within(home, read_fleet)
+    fleet = _fleet(home)
     chosen = _chosen(fleet, is_chosen)
     _FORMS[form](fleet, chosen)
 
@@ -226,7 +237,7 @@ _FORMS: dict[str, Callable[[FleetView, _Chosen], None]] = {
 def show_failures(home: str, where: str, form: Format) -> None:
     """Show the failures, most frequent first."""
     is_chosen = chosen_by(where)
-    found = failures(within(home, read_fleet), is_chosen)
+    found = failures(_fleet(home), is_chosen)
     for each in found:
         if form == "json":
             click.echo(json.dumps(each.to_fields()))
@@ -240,7 +251,7 @@ def show_failures(home: str, where: str, form: Format) -> None:
 
 def show_why(home: str, host: str) -> FleetView:
     """Show why a host has the release it has."""
-    fleet = within(home, read_fleet)
+    fleet = _fleet(home)
     known = fleet.hosts.get(host)
     if known is None:
         fail_for(KeyringError(f"there is no host {host}", "see reactor fleet hosts"), 1)

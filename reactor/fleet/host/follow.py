@@ -108,20 +108,23 @@ class ChannelFollower:
             return False  # not a bucket made again, which counts from 1
         is_new = entry.revision != self._seen
         self._seen, self._seen_time = entry.revision, entry.time
-        about = self.report.about
+        about, has_fetched = self.report.about, False
         try:
             state = ChannelState.from_bytes(entry.value, self.channel)
             about = state.release
-            await self._follow(state)
+            has_fetched = await self._follow(state)
         except (LinkError, StoreLockedError):
             raise
         except ReactorError as error:
             self._update_report(HostPhase.REJECTED, about, why=error.message)
         if is_new:
             self._on_change()  # the gate counts who has reported since
+        if has_fetched:
+            return await self._look()  # the release may have been taken back, or the host held, meanwhile
         return entry.revision >= self._hinted
 
-    async def _follow(self, state: ChannelState) -> None:
+    async def _follow(self, state: ChannelState) -> bool:
+        """Do what the state of the channel says. Return True if a bundle was fetched for it, and is not in force yet."""
         offered = await self._read_release(state.release)
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
@@ -139,11 +142,11 @@ class ChannelFollower:
         )
         if desired.release is None:
             self._update_report(HostPhase.WAITING, why=desired.why)
-            return
+            return False
         chosen = offered
         if desired.release != state.release:
             chosen = await self._read_release(desired.release)
-        await self._take(chosen, desired, state)
+        return await self._take(chosen, desired, state)
 
     async def _read_release(self, digest: str) -> VerifiedRelease:
         known = self._remembered(digest)
@@ -155,7 +158,7 @@ class ChannelFollower:
     def _remembered(self, digest: str) -> VerifiedRelease | None:
         return next((each for each in self._known if each.digest == digest), None)
 
-    async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> None:
+    async def _take(self, chosen: VerifiedRelease, desired: DesiredRelease, state: ChannelState) -> bool:
         about = state.release if desired.is_held else chosen.digest
         judgement = judge(chosen.release, self._circumstances())
         if judgement.answer is Answer.EXCLUDED:
@@ -164,24 +167,27 @@ class ChannelFollower:
             self._update_report(HostPhase.WAITING, about, why=judgement.why or desired.why)
         else:
             if chosen.digest != self._store.in_force:
-                await self._switch(chosen, about, state.splay)
+                if not self._store.has_bundle(chosen.release):
+                    self._update_report(HostPhase.FETCHING, about)
+                    await self._fetch(chosen.release, state.splay)
+                    return True
+                await self._switch(chosen)
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
             else:
                 self._judged = judgement.why
                 self._report_run(about)
+        return False
 
-    async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
-        release = chosen.release
-        if not self._store.has_bundle(release):
-            self._update_report(HostPhase.FETCHING, about)
-            if splay and (await self._store.arrived()).bundle != release.bundle:
-                await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
-            await download(self._js.objects(BUNDLES), release, self._store)
-            await self._store.receive(release)
-        await self._store.switch(
-            release, chosen.data, chosen.signatures, {"groups": list(self._host.identity.groups)}
-        )
+    async def _fetch(self, release: Release, splay: float) -> None:
+        if splay and (await self._store.arrived()).bundle != release.bundle:
+            await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
+        await download(self._js.objects(BUNDLES), release, self._store)
+        await self._store.receive(release)
+
+    async def _switch(self, chosen: VerifiedRelease) -> None:
+        groups = list(self._host.identity.groups)
+        await self._store.switch(chosen.release, chosen.data, chosen.signatures, {"groups": groups})
 
     def _override(self) -> HostOverride:
         signed = self.spec.pins.get(self.channel)

@@ -12,7 +12,14 @@ from reactor.fleet.bucket_names import EVENT, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
-from reactor.fleet.link.errors import DeniedError, LinkError, TooLargeError, WrongRevisionError
+from reactor.fleet.link.errors import (
+    DeniedError,
+    LinkError,
+    NoAnswerError,
+    TooLargeError,
+    UnreachableError,
+    WrongRevisionError,
+)
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
 
@@ -41,6 +48,11 @@ class _Refusals:
             self._count += 1
             if self._count == _CERTAIN:
                 self._warn(f"the servers of the fleet do not take {self._what}: {error.message}")
+
+    @property
+    def are_certain(self) -> bool:
+        """Whether there were so many in a row that an election of a leader explains them no more."""
+        return self._count >= _CERTAIN
 
     def end(self) -> None:
         """Note a success."""
@@ -88,6 +100,7 @@ class Reporter:
         self._revision: int | None = None
         self._twin = _Twin(host.identity.id, host.pace.beat, warn)
         self._refusals = _Refusals(js, "the summaries of this host", warn)
+        self._moved = -math.inf
 
     @property
     def has_twin(self) -> bool:
@@ -104,6 +117,7 @@ class Reporter:
             except LinkError as error:
                 self._revision = None
                 self._refusals.add(error)
+                self._leave_isolated_server(error)
                 await self.reconnected.wait(retry)
                 retry = min(retry * 2, LONGEST_PAUSE)
                 continue
@@ -111,6 +125,20 @@ class Reporter:
             self.sent += 1
             retry = FIRST_PAUSE
             await self.trigger.wait(pace.beat, least=pace.summary)
+
+    def _leave_isolated_server(self, error: LinkError) -> None:
+        """Go to another server if this one stores nothing: it may be cut off from the others, and then what it tells is old.
+
+        Not more often than `LONGEST_PAUSE`: the others may be no better.
+        """
+        connection, now = self._js.connection, trio.current_time()
+        is_silent = isinstance(error, NoAnswerError) and self._refusals.are_certain
+        if is_silent and now - self._moved >= LONGEST_PAUSE:
+            self._moved = now
+            words = f"the NATS server {connection.status.server} stores nothing, and another one is tried"
+            connection.leave(
+                UnreachableError(words, "see the log of this server, and its routes to the others")
+            )
 
     async def _send(self) -> None:
         """Store the summary of now, also over one that is not ours. Raises LinkError."""

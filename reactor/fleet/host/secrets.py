@@ -21,6 +21,7 @@ from reactor.fleet.host.ports import Pace
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
 from reactor.fleet.sealed_secret import SealedSecret, is_secret_name
 
 FOLDER = "secrets"
@@ -33,7 +34,7 @@ class SecretFollower:
     """Keeps the files in ``directory`` equal to the secrets of ``host`` on the servers.
 
     ``card_key``: the public card key, which must have signed each; ``used``: the names that the manifest reads;
-    ``warn`` is called with a message about each refused secret.
+    ``warn`` is called with a message about each secret that is refused, or that the servers have lost.
     """
 
     def __init__(
@@ -82,28 +83,36 @@ class SecretFollower:
         bucket = js.key_value(SECRETS)
         for name in names:
             entry = await bucket.last(f"{self._host}.{name}")
-            value = None if entry is None or entry.deleted else entry.value
-            await trio.to_thread.run_sync(self._keep, name, value)
+            await trio.to_thread.run_sync(self._keep, name, entry)
         self._looked = frozenset(names)
 
-    def _keep(self, name: str, stored: bytes | None) -> None:
-        """Write the ciphertext, or remove the file of a deleted secret. A secret that is refused changes nothing."""
+    def _keep(self, name: str, entry: Entry | None) -> None:
+        """Write the ciphertext, or remove the file of a deleted secret. A secret that is lost or refused changes nothing."""
         path = os.path.join(self._directory, name)
-        if stored is None:
+        if entry is None:
+            if os.path.lexists(path):
+                self._warn_once(
+                    name, "is not on the servers any more, and was not removed: this host keeps it"
+                )
+            return
+        if entry.deleted:
             with suppress(FileNotFoundError):
                 os.unlink(path)
             return
         try:
-            sealed = SealedSecret.from_bytes(stored)
+            sealed = SealedSecret.from_bytes(entry.value)
             sealed.verify(self._card_key, self._host, name)
         except ReactorError as error:
-            if self._warned.get(name) != error.message:
-                self._warned[name] = error.message
-                self._warn(f"the secret {name} is refused: {error.message}")
+            self._warn_once(name, f"is refused: {error.message}")
             return
         self._warned.pop(name, None)
         if _content(path) != sealed.data:
             replace_file(path, sealed.data, _PRIVATE)
+
+    def _warn_once(self, name: str, words: str) -> None:
+        if self._warned.get(name) != words:
+            self._warned[name] = words
+            self._warn(f"the secret {name} {words}")
 
     def _kept(self) -> list[str]:
         return [name for name in os.listdir(self._directory) if is_secret_name(name)]

@@ -17,13 +17,14 @@ from reactor.fleet.link.errors import (
     MissingError,
     NoAnswerError,
     NoRespondersError,
+    TooLargeError,
     WrongRevisionError,
 )
 from reactor.fleet.link.stored import Stored, decoded, is_absent, stored_in
 from reactor.fleet.wire.parser import Message, ProtocolError, parse_object, printable
 
 STREAM_MISSING, MESSAGE_MISSING = 10059, 10037
-_WRONG_REVISION = (10071, 10164)
+_SORTS = {10071: WrongRevisionError, 10164: WrongRevisionError, 10054: TooLargeError}
 _MISSING = {STREAM_MISSING: "stream", MESSAGE_MISSING: "message"}
 _BUSY = 503
 T = TypeVar("T")
@@ -258,8 +259,7 @@ def _checked(answer: dict[str, Any], what: str) -> dict[str, Any]:
     number, status = (each if isinstance(each, int) else 0 for each in (number, status))
     if number in _MISSING:
         raise MissingError(f"there is no {_MISSING[number]} {what}")
-    sort = WrongRevisionError if number in _WRONG_REVISION else ApiError
-    raise sort(f"JetStream refuses {what}: {text}", status=status, number=number)
+    raise _SORTS.get(number, ApiError)(f"JetStream refuses {what}: {text}", status=status, number=number)
 
 
 def acknowledged(answer: Message, subject: str) -> Ack:

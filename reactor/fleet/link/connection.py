@@ -125,13 +125,9 @@ class Connection:
         self.status = status
         if status.up:
             self._reported.clear()
-        elif (
-            status.why is not None
-            and str(status.why) not in self._reported
-            and len(self._reported) < _MOST_REASONS
-        ):
-            self._reported.add(str(status.why))
-            self._on_problem(status.why)
+        elif (why := status.why) and str(why) not in self._reported and len(self._reported) < _MOST_REASONS:
+            self._reported.add(str(why))
+            self._on_problem(why)
         for watcher in tuple(self._watchers):
             watcher(status)
 
@@ -165,6 +161,11 @@ class Connection:
                 f"can't reach the NATS server {servers}: no answer in {seconds:g} s",
                 "check that nats-server runs there, the URL, and firewalls between",
             )
+
+    def leave(self, why: LinkError) -> None:
+        """Go to another server, if there is one."""
+        if self._tasks is not None and len(self.pool) > 1:
+            self._tasks.leave(why)
 
     # --- what the tasks of a session report
 
@@ -305,10 +306,8 @@ class Connection:
     def _down(self) -> DisconnectedError:
         why = self.status.why
         where = self.status.server or ", ".join(map(str, self.pool))
-        reason = f": {why.message}" if why else ""
-        return DisconnectedError(
-            f"there is no connection to the NATS server {where}{reason}", why.hint if why else None
-        )
+        words = f"there is no connection to the NATS server {where}" + (f": {why.message}" if why else "")
+        return DisconnectedError(words, why.hint if why else None)
 
 
 async def _ends(event: trio.Event, scope: trio.CancelScope) -> None:

@@ -92,7 +92,7 @@ class ApiError(LinkError):
 
 
 class TooLargeError(ApiError):
-    """A message is larger than the server takes. It is not sent: the server would end the connection."""
+    """A message is larger than the server takes, or the stream. The former is not sent: the server would end the connection."""
 
 
 class WrongRevisionError(ApiError):

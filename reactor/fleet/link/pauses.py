@@ -15,7 +15,7 @@ class Outage(NamedTuple):
     error: LinkError
     lasted: float = 0.0
     moving: bool = False
-    """Whether the server asked its clients to use another server."""
+    """Whether another server is used from now on, although this one answers."""
 
 
 class Pauses:

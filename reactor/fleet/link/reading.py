@@ -59,11 +59,13 @@ class Reader:
         heartbeat: float = 10.0,
         since: float | None = None,
         patience: float = math.inf,
+        lasting: bool = False,
     ) -> None:
         """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream.
 
         ``since``: with the start ``all``, leave out what was stored before, in seconds since 1970. ``patience``: seconds
-        for which servers that do not answer are asked again; then a step raises their error.
+        for which servers that do not answer are asked again; then a step raises their error. ``lasting``: without limit
+        once all that was there at the start has been read.
         """
         self._js = js
         self._stream = stream
@@ -73,6 +75,7 @@ class Reader:
         self._headers_only = headers_only
         self._heartbeat = heartbeat
         self._patience = patience
+        self._lasting = lasting
         self._messages = Messages()
         self._last = 0
         self._expected = 1
@@ -114,7 +117,7 @@ class Reader:
         """Make a consumer that goes on after the last message read; returns how many messages it has."""
         pauses = _doubling(_FIRST_PAUSE, _LONGEST_PAUSE)
         missing = _Missing()
-        until = trio.current_time() + self._patience
+        until = trio.current_time() + (math.inf if self._lasting and self._through else self._patience)
         while True:
             await self._connected(until)
             with trio.CancelScope() as self._attempt:

@@ -96,5 +96,7 @@ class Requests:
             now = trio.current_time()
             for reply, late in tuple(self._waiting.items()):
                 if late.until <= now:
-                    words = f"no answer from the NATS server {server} to {late.subject} in {late.seconds:g} s"
+                    words = (
+                        f"no answer from the NATS server {server} to {late.subject} in {late.seconds:.3g} s"
+                    )
                     self._waiting.pop(reply).fail(NoAnswerError(words))

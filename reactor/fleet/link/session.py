@@ -91,6 +91,10 @@ class SessionTasks:
                 "raise max_payload in the configuration of each server, whose default is 1MB",
             )
 
+    def leave(self, why: LinkError) -> None:
+        """End the connection; the next one is made at once, to another server."""
+        self._end(why, moving=True)
+
     async def pinged(self) -> bool:
         """Wait for the answer to a PING; False when the connection ends before."""
         done = trio.Event()
@@ -179,7 +183,7 @@ class SessionTasks:
         if not self._owner.options.fixed_servers:
             self._owner.pool.update_discovered(info.get("connect_urls"), session.server)
         if info.get("ldm") and len(self._owner.pool) > 1:
-            self._end(UnreachableError(f"the NATS server {session.server} is about to stop"), moving=True)
+            self.leave(UnreachableError(f"the NATS server {session.server} is about to stop"))
         elif changed:
             self._owner.moved()
 

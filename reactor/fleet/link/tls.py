@@ -15,7 +15,6 @@ _HINTS = {
     9: "check the clock of this host",
 }
 """OpenSSL's number of a certificate error -> hint."""
-_OTHER_HINT = "name the CA of the server as `ca` in the context"
 
 
 def client_context(options: Options) -> ssl.SSLContext:
@@ -46,7 +45,8 @@ def explained(error: BaseException, server: Server, options: Options) -> TlsErro
     """Return the LinkError for a failed handshake."""
     cause = failure_of(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        hint = _HINTS.get(cause.verify_code, _OTHER_HINT)
+        other = f"name the CA of the server as `ca` in {options.origin or 'the context'}"
+        hint = _HINTS.get(cause.verify_code, other)
         return TlsError(
             f"the certificate of the NATS server {server} is refused: {cause.verify_message.rstrip('.')}",
             hint,

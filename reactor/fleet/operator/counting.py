@@ -11,6 +11,7 @@ import trio
 
 from reactor.fleet.bucket_names import COUNTS
 from reactor.fleet.documents import DocumentError, canonical, parsed, to_time_text
+from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.known_hosts import FleetView
 from reactor.fleet.operator.live_fleet import LiveFleet
@@ -79,18 +80,33 @@ def counts_of(fleet: FleetView, each: Overview, by: str) -> ChannelCounts:
     )
 
 
-async def keep_counting(js: JetStream, by: str, on_counts: Callable[[ChannelCounts], None]) -> None:
-    """Write the counts of all channels at each `INTERVAL`, until cancelled. Raises LinkError."""
+async def keep_counting(
+    js: JetStream,
+    by: str,
+    on_counts: Callable[[ChannelCounts], None],
+    on_trouble: Callable[[LinkError], None],
+) -> None:
+    """Write the counts of all channels at each `INTERVAL`, until cancelled.
+
+    ``on_trouble`` gets each failure to write, once until a write succeeds. Raises LinkError if they can't be read.
+    """
     live = LiveFleet(js)
+    reported: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(live.run)
         await live.complete.wait()
         while True:
             fleet = await live.view()
-            for each in overviews(fleet):
-                found = counts_of(fleet, each, by)
-                await js.key_value(COUNTS).put(found.channel, canonical(found.to_fields()))
-                on_counts(found)
+            try:
+                for each in overviews(fleet):
+                    found = counts_of(fleet, each, by)
+                    await js.key_value(COUNTS).put(found.channel, canonical(found.to_fields()))
+                    on_counts(found)
+                    reported.clear()
+            except LinkError as error:
+                if error.message not in reported:
+                    reported.add(error.message)
+                    on_trouble(error)
             await trio.sleep(INTERVAL)
 
 

@@ -168,7 +168,7 @@ class Driver:
             self._report(state, state.why)
             return state
         hosts = await read_views(self._js, self.channel, state.serial)
-        found = next_step(state, hosts, await self._channels.clock.now(), self._name)
+        found = next_step(state, hosts, await self._channels.clock.measure(), self._name)
         if found.state is not None and self.lease.held:
             try:
                 await self._channels.write(found.state, revision)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Callable, Collection
 from typing import Any, NamedTuple
 
@@ -50,8 +49,8 @@ async def fleet_events(
         return
     seen: dict[tuple[str, str], int] = {}
     start = "new" if since is None else "all"
-    patience = math.inf if follow else ONCE
-    async with js.reading(EVENTS, subjects, start=start, since=since, patience=patience) as reader:
+    how: dict[str, Any] = {"start": start, "since": since, "patience": ONCE, "lasting": follow}
+    async with js.reading(EVENTS, subjects, **how) as reader:
         async for stored in reader:
             if stored is None:
                 if not follow:

@@ -55,13 +55,18 @@ async def _put_new(js: JetStream, spec: HostSpec) -> None:
 
 
 async def change_host_spec(js: JetStream, host: str, change: Callable[[HostSpec], HostSpec]) -> HostSpec:
-    """Change the spec of a host; return the new spec. Raises KeyringError if there is no such host, LinkError."""
+    """Change the spec of a host; return the new spec. Raises KeyringError if there is no such host any more, LinkError."""
     bucket = js.key_value(HOSTS)
     for _ in range(_ATTEMPTS):
         entry = await bucket.get(host) if is_host_id(host) else None
         if entry is None:
             raise KeyringError(f"there is no host {host}", "see reactor fleet status")
-        new = change(HostSpec.from_bytes(entry.value, host))
+        before = HostSpec.from_bytes(entry.value, host)
+        if before.expelled is not None and not before.rejoins:
+            raise KeyringError(
+                f"the host {host} was expelled", f"to let it join again: reactor fleet expel {host} --rekey"
+            )
+        new = change(before)
         try:
             await bucket.update(host, new.to_bytes(), entry.revision)
         except WrongRevisionError:

@@ -64,13 +64,17 @@ class KnownHost:
 
 @dataclass(frozen=True)
 class FleetView:
-    """The state of a fleet on the servers at ``now``. ``drivers``: channel -> the name of its driver."""
+    """The state of a fleet on the servers at ``now``. ``drivers``: channel -> the name of its driver.
+
+    ``may_be_old``: JetStream had no leader, so the server may be cut off from the others, and know less than they do.
+    """
 
     hosts: Mapping[str, KnownHost]
     channels: Mapping[str, ChannelState]
     drivers: Mapping[str, str] = field(default_factory=dict)
     now: float = 0.0
     secrets: StoredSecrets = field(default_factory=StoredSecrets)
+    may_be_old: bool = False
 
     def lines_of(self, host: KnownHost) -> list[HostLine]:
         """Return a line for each channel that the host follows."""
@@ -121,6 +125,7 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         "drivers": partial(read_drivers, js),
         "now": ServerClock(js).now,
         "secrets": partial(read_stored_secrets, js),
+        "old": partial(_has_no_leader, js),
     }
     async with trio.open_nursery() as nursery:
         for name, question in questions.items():
@@ -129,7 +134,14 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
     hosts = {
         name: KnownHost(spec, *summaries.get(name, (None, None))) for name, spec in found["specs"].items()
     }
-    return FleetView(hosts, found["states"], found["drivers"], found["now"], found["secrets"])
+    return FleetView(
+        hosts, found["states"], found["drivers"], found["now"], found["secrets"], may_be_old=found["old"]
+    )
+
+
+async def _has_no_leader(js: JetStream) -> bool:
+    cluster = (await js.stream_info(f"KV_{CHANNELS}")).get("cluster")
+    return cluster is not None and not cluster.get("leader")
 
 
 async def read_channels(js: JetStream, names: Sequence[str] = ()) -> dict[str, ChannelState]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -15,6 +15,7 @@ from reactor.fleet.documents import DocumentError
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
+from reactor.fleet.link.reading import ONCE
 from reactor.fleet.operator.clock import ServerClock
 from reactor.fleet.operator.known_hosts import FleetView, KnownHost, driver_in
 from reactor.fleet.operator.stored_secrets import stored_secrets, where_in
@@ -44,7 +45,7 @@ class LiveFleet:
         self._unread = 6
 
     async def run(self) -> None:
-        """Follow until cancelled. Raises LinkError, and DocumentError for a damaged spec or channel, as reading at once does."""
+        """Follow until cancelled. Raises LinkError if the servers do not answer at the start, and DocumentError for a damaged spec or channel, as reading at once does."""
         await self._clock.measure()
         async with trio.open_nursery() as nursery:
             strictly = partial(self._follow, left_out=())
@@ -78,7 +79,8 @@ class LiveFleet:
         left_out: tuple[type[Exception], ...] = _DAMAGED,
     ) -> None:
         """Keep the values of a bucket. A value whose reader raises one of ``left_out`` counts as none."""
-        async with self.js.key_value(bucket).watch(*filters, headers_only=headers_only) as entries:
+        how: dict[str, Any] = {"headers_only": headers_only, "patience": ONCE, "lasting": True}
+        async with self.js.key_value(bucket).watch(*filters, **how) as entries:
             async for entry in entries:
                 if entry is None:
                     self._unread -= 1

@@ -32,6 +32,8 @@ _Write = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
+_BATCHES_OF_A_HOST, _BATCH_BYTES = 1 << 14, 128 << 10
+"""The batches of events that are kept of each host, and their largest size: a tenth of the stream. So one host can't push out those of others."""
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
@@ -85,6 +87,8 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
             "subjects": ["reactor.event.*"],
             "max_age": 7 * _DAY,
             "max_bytes": _EVENTS_BYTES,
+            "max_msgs_per_subject": _BATCHES_OF_A_HOST,
+            "max_msg_size": _BATCH_BYTES,
             "discard": "old",
             "duplicate_window": 600 * _SECOND,
             "allow_direct": True,
@@ -156,11 +160,13 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
     changes = []
     for name, fields in wanted.items():
         try:
-            there = (await js.stream_info(name))["config"]
+            info = await js.stream_info(name)
         except MissingError:
             await _made(js, name, fields)
             changes.append(Change(name, made=True))
             continue
+        _require_leader(name, info)
+        there = info["config"]
         differing = differing_fields(there, fields)
         if name == REGISTRATIONS and "deny_purge" in differing:  # no server takes that back
             await js.delete_stream(name)
@@ -189,6 +195,15 @@ async def _sized(write: _Write, name: str, fields: Mapping[str, Any], size: int)
         else:
             _require_taken(name, info, fields)
             return
+
+
+def _require_leader(name: str, info: Mapping[str, Any]) -> None:
+    """Raise ApiError if most copies of a stream are away. A server alone tells how a stream should be, and can write nothing."""
+    if (cluster := info.get("cluster")) and not cluster.get("leader"):
+        raise ApiError(
+            f"the stream {name} has no leader: most servers that have it do not answer",
+            "start the servers that are away; after a failure, they need some seconds to elect a leader",
+        )
 
 
 def _require_taken(name: str, info: Mapping[str, Any], fields: Mapping[str, Any]) -> None:

@@ -1,0 +1,74 @@
+"""The servers stop while commands of an operator follow the fleet: each says so, and goes on when they are back."""
+
+import pytest
+import trio
+from nats_servers import PATIENCE
+from processes_of_cli import spawned
+from real_hosts import RealFleet
+
+from reactor.fleet.bucket_names import COUNTS
+from reactor.fleet.operator.session import save_servers
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    """A fleet with a release and no hosts."""
+    made = RealFleet(tmp_path)
+    made.start()
+    save_servers(str(tmp_path / "operator"), [made.fleet_server.server.url], None)
+
+    async def release():
+        async with made.operator() as js:
+            await made.put(js, "web", "")
+
+    trio.run(release)
+    yield made
+    made.fleet_server.server.kill()
+
+
+def stop_and_start(fleet, process):
+    """Restart the server; return what the process says meanwhile."""
+    server = fleet.fleet_server.server
+    server.kill()
+    lost = process.stderr.readline().decode()
+    assert lost.startswith(f"the connection to the NATS server {server.url} is lost, and tried again: ")
+    server.start()
+    said = []
+    while f"the NATS server {server.url} answers again\n" not in said:
+        said.append(process.stderr.readline().decode())
+    return said
+
+
+def test_who_watches_is_told_and_sees_the_next_change(fleet, tmp_path):
+    with spawned("fleet", "status", "--watch", "--home", tmp_path / "operator") as process:
+        assert process.stdout.readline() == b"web: release 1 done; no hosts\n"
+        stop_and_start(fleet, process)
+
+        async def release():
+            async with fleet.operator() as js:
+                await fleet.put(js, "web", "")
+
+        trio.run(release)
+        assert process.stdout.readline() == b"web: release 2 done; no hosts\n"
+
+
+def test_counting_goes_on_when_the_servers_are_back(fleet, tmp_path):
+    async def counted(after):
+        """The revision of the first counts that come ``after`` a revision."""
+        async with fleet.operator() as js:
+            with trio.fail_after(PATIENCE):
+                async with js.key_value(COUNTS).watch("web") as entries:
+                    async for entry in entries:
+                        if entry is not None and entry.revision > after:
+                            return entry.revision
+        return None
+
+    with spawned("fleet", "count", "--home", tmp_path / "operator") as process:
+        before = trio.run(counted, 0)
+        said = stop_and_start(fleet, process)
+        assert not any(each.startswith("error") for each in said)
+        assert (
+            trio.run(counted, before + 1) > before
+        )  # one may have been written while the server was stopped
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
