@@ -102,6 +102,14 @@ async def test_a_known_secret_is_passed_on_and_masked(site, tmp_path):
     assert "content" in graph.resources[f"file#{tmp_path}/token"].secrets
 
 
+def test_a_one_shot_run_does_not_say_that_it_will_ask_for_a_secret_again(site, reactor, tmp_path):
+    (tmp_path / "key").write_text("hunter")
+    site(f'file: [{tmp_path}/a: {{ensure: present, content: "{{{{ Secrets.db }}}}", {OWN}, mode: "0600"}}]')
+    ran = reactor("run", "--converge-once", "--state-dir", tmp_path / "state", tmp_path / "site.yaml")
+    assert (tmp_path / "a").read_text() == "hunter"
+    assert "secret" not in ran.out + ran.err
+
+
 def test_what_is_rendered_shows_an_unknown_secret_masked(site, reactor, tmp_path):
     body = ROLE + '      - DIR/token: {content: "{{ Parameters.token }} {{ Parameters.db.password }}"}\n'
     site(ASKING, app__manifest_yaml=body)
