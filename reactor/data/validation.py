@@ -84,7 +84,7 @@ def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | Non
         # Only these values are missing: false and 0 are not.
         return "is required but has no value" if value is None or value == "" else None
     is_checked = annotation.name == VALIDATE and annotation.argument
-    if not is_checked or value is None or isinstance(value, (dict, list)):
+    if not (is_checked and isinstance(value, (str, int, float))):  # nor what is not known yet
         return None
     try:
         passed = _passes(annotation.argument, SecretText(to_string(value)) if is_secret else to_string(value))

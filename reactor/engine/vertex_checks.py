@@ -201,7 +201,9 @@ class VertexChecks:
                     return result
                 if (refused := self._refused(vertex)) is not None:
                     result = CheckResult.failed(refused)
-        if resource.health_checks:
+        if resource.health_checks and not (
+            noop and result.outcome is _FAILED
+        ):  # a run may prevent the failure
             result = await self._examined(vertex, resource, result)
             if not check_only:
                 result = self._repairs.judged(vertex, resource, result)

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     )
     from reactor.hostfs.create_and_remove import (
         create_directory,
+        make_directories,
         remove_path,
         remove_same,
         remove_stale_temporaries,
@@ -101,7 +102,6 @@ if TYPE_CHECKING:
         Parent,
         first_missing_path,
         is_mount_point,
-        make_directories,
         open_content,
         open_directory,
         open_path,
@@ -133,7 +133,7 @@ _HOMES = {
     "backups": ("PreviousContent", "ShortFile", "is_short", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
-    "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
+    "create_and_remove": ("create_directory", "make_directories", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
     "errors": ("ErrorContext", "permission_hint", "read_only_hint", "resource_error"),
@@ -146,7 +146,7 @@ _HOMES = {
     "record_locks": ("lock_holder",),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
     "replacement": ("Validator", "write_file", "write_if_unchanged"),
-    "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
+    "safe_open": ("Parent", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mounted_below", "refuse_mounts"),

@@ -19,8 +19,34 @@ from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext
 from reactor.hostfs.fsync import change_on_disk
-from reactor.hostfs.safe_open import Parent, make_directories
+from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.temp_files import FEW, is_stale_temporary
+
+_DEFAULT_MODE = 0o755
+
+
+def make_directories(directory: str) -> None:
+    """Create the absolute ``directory`` and its missing parents, with mode 0755. Raises as `Parent` does."""
+    missing = []
+    while not os.path.isdir(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    for path in reversed(missing):
+        with Parent(path) as (parent, base), suppress(FileExistsError):
+            os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
+            _undo_umask(parent, base)
+
+
+def _undo_umask(parent: int, base: str) -> None:
+    """Give a new directory the bits of its mode that the umask took, unless a default ACL has decided them."""
+    with suppress(PermissionError):  # the umask took even our own right to open it
+        fd = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            mode = stat.S_IMODE(os.fstat(fd).st_mode)
+            if mode & 0o777 != _DEFAULT_MODE and "system.posix_acl_default" not in os.listxattr(fd):
+                os.fchmod(fd, mode & ~0o777 | _DEFAULT_MODE)
+        finally:
+            os.close(fd)
 
 
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:

@@ -40,13 +40,13 @@ class SecretText(str):
 def holds_secret(value: Any) -> bool:
     """Whether ``value`` is secret, or contains a secret."""
     if isinstance(value, (dict, list)):
-        return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
+        return any(map(holds_secret, dict.values(value) if isinstance(value, dict) else value))
     return isinstance(value, SecretText)
 
 
-def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def paths_of_secrets(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the paths of the secrets in ``values``. A list that contains a secret is secret as a whole."""
-    for key, value in values.items():
+    for key, value in dict.items(values):
         if isinstance(value, dict):
             yield from ((key, *path) for path in paths_of_secrets(value))
         elif holds_secret(value):
@@ -178,7 +178,8 @@ def _other(word: str) -> str:
 
 
 def _copied(value: Any) -> Any:
-    return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value
+    """Return a copy, of what is known of a map."""
+    return {key: _copied(item) for key, item in dict.items(value)} if isinstance(value, dict) else value
 
 
 def _in_lines(lines: list[str], others: list[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from reactor.resource.diagnostic import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reactor.language.unknown import Unknown
     from reactor.manifest.role_calls import Call
 
     Read = Callable[
@@ -97,15 +98,22 @@ class ChildManifests:
     ) -> None:
         """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
         table = self._table
+        if (unknown := _wholly_unknown(composite)) is not None:
+            composite.refuse(str(unknown.error))
+            table.unread = True
+            return
         first, first_placeholder = len(table.resources), len(table.placeholders)
-        if composite.data is None and call is not None:
+        given = composite.given_data
+        if given is None and call is not None:
             over: tuple[Layer, ...] = ()
-        elif composite.data is None:
+        elif given is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
         else:
-            secrets = frozenset(paths_of_secrets(composite.data))
+            from reactor.language.unknown import paths_of_unknown  # noqa: PLC0415 - many manifests apply no others
+
+            secrets = frozenset((*paths_of_secrets(given), *paths_of_unknown(given)))
             over = (
-                Layer(f"data of {composite.ref}", composite.data, secrets),
+                Layer(f"data of {composite.ref}", given, secrets),
                 *(self._outside if call is None else ()),
             )
         self._chain[composite.manifest_path] = composite
@@ -170,3 +178,14 @@ class ChildManifests:
     def above(self) -> list[Composite]:
         """The composites that apply the current file, outermost first."""
         return [composite for composite in self._chain.values() if composite is not None]
+
+
+def _wholly_unknown(composite: Composite) -> Unknown | None:
+    """Return what stands for all data, or all parameters, if these are one value that is not known yet."""
+    from reactor.language import unknown  # noqa: PLC0415 - many manifests apply no others
+    from reactor.resource.role import RoleResource  # noqa: PLC0415
+
+    given = [composite.given_data]
+    if isinstance(composite, RoleResource):
+        given.append(composite.given_parameters)
+    return next((each for each in given if isinstance(each, unknown.Unknown)), None)

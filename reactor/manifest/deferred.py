@@ -15,9 +15,9 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
     MisplacedError,
     NotYetError,
-    UnknownSecretError,
     evaluated,
     expressives,
+    known_part,
     unevaluated,
 )
 from reactor.manifest.expression_context import ExpressionContext, is_local
@@ -50,11 +50,6 @@ def _brief(text: str) -> str:
     """Return the text of a property on one line, shortened when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."
-
-
-def waiting(unknown: UnknownSecretError) -> ResourceError:
-    """Return the error of a resource whose secret is not known."""
-    return ResourceError(unknown.message, unknown.hint, code=unknown.code)
 
 
 class Condition(NamedTuple):
@@ -165,6 +160,11 @@ class DeferredBinding(Deferred):
                 pass  # evaluated again at each check
         return known
 
+    def known_parts(self) -> dict[str, Any]:
+        """Return the values that are not known yet, with `Unknown` for the parts of which that is true."""
+        scope = self._expression_context.scope
+        return {key: known_part(self._trees[key], scope) for key in sorted(self.unknown)}
+
     def rename(self, names: Mapping[str, str]) -> None:
         """Let ``output("NAME")`` mean another resource, for each of these names of resources."""
         self._renamed = {**names, **{old: names.get(new, new) for old, new in self._renamed.items()}}
@@ -199,8 +199,6 @@ class DeferredBinding(Deferred):
             spot = found.expressive
             place = expression_context.place(spot.at, spot.text, found.error)
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
-        except UnknownSecretError as unknown:
-            raise waiting(unknown) from unknown
         finally:
             self._read_by_values = frozenset(reads)
         _report_mistakes(expression_context)
@@ -233,8 +231,6 @@ class DeferredBinding(Deferred):
             return self._decide(outputs, briefly=briefly)
         except BriefLimitError as found:
             raise TooLongError from found
-        except UnknownSecretError as unknown:
-            raise waiting(unknown) from unknown
         except UndecidedError as found:
             error = found.error
             place = self._expression_context.place(found.condition.at, found.condition.text, error)

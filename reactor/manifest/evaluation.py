@@ -47,15 +47,13 @@ class NotYetError(Exception):
     """The value does not exist yet, but may later: another resource may create the file or provide the output."""
 
 
-class UnknownSecretError(NotYetError):
-    """An expression reads a secret whose value is not known. ``message`` says why, and never quotes a secret."""
+class UnknownSecretError(NotYetError, ResourceError):
+    """An expression reads a secret whose value is not known. The message says why, and never quotes a secret."""
 
     code = "R0134"
 
     def __init__(self, message: str, hint: str | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        ResourceError.__init__(self, message, hint, code=self.code)
 
 
 class UnknownNetworkValueError(NotYetError, ResourceError):
@@ -158,6 +156,20 @@ def evaluated(tree: Any, scope: Scope, outcomes: Outcomes | None = None) -> Any:
     if isinstance(tree, list):
         return [evaluated(value, scope, outcomes) for value in tree]
     return tree
+
+
+def known_part(tree: Any, scope: Scope) -> Any:
+    """Return a tree whose other expressions were evaluated, with `Unknown` for those that read what is not known."""
+    from reactor.language.unknown import Unknown  # noqa: PLC0415 - many manifests apply no others
+
+    if isinstance(tree, Expressive):
+        try:
+            return tree.evaluate(scope)
+        except (UnknownSecretError, UnknownNetworkValueError) as error:
+            return Unknown(error)
+    if isinstance(tree, dict):
+        return {key: known_part(value, scope) for key, value in tree.items()}
+    return [known_part(value, scope) for value in tree] if isinstance(tree, list) else tree
 
 
 def unevaluated(tree: Any) -> Any:

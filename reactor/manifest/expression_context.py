@@ -28,14 +28,14 @@ _DIGEST_SIZE = 16
 class DataDigest:
     """The digest of the data of one manifest, which all its templates share: they may be large."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
 
     @cached_property
     def digest(self) -> bytes:
         """The digest. Key by key: a whole serialization would hold the lock of Python's interpreter for milliseconds."""
         made = blake2b(digest_size=_DIGEST_SIZE)
-        for key, value in self.data.items():
+        for key, value in dict.items(self.data):
             made.update(_as_json((key, value)))
         return made.digest()
 

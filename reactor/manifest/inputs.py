@@ -123,7 +123,7 @@ class Inputs(NamedTuple):
     def expression_context(
         self,
         source: Source,
-        data: Mapping[str, Any],
+        data: dict[str, Any],
         secrets: frozenset[tuple[str, ...]],
         *,
         strict: bool,

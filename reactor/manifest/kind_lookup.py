@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.phrasing import kind_meant, listed, shown
 from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
@@ -49,7 +49,8 @@ def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
         if called and kind in names:
             hint = f"a kind has a list of names: write '{kind}:', and '- {called}:' below it"
             return UnusableKind("R0107", f"unknown kind {shown(name)}", hint)
-        suggestion = did_you_mean(name, names)
+        other = kind_meant(name, names)
+        suggestion = f"did you mean {other!r}?" if other else did_you_mean(name, names)
         meant = next((each for each in names if suggestion and repr(each) in suggestion), None)
         hint = suggestion or (f"the kinds are {listed(names, 'and')}" if names else "no kind is installed")
         return UnusableKind("R0107", f"unknown kind {shown(name)}", hint, meant)

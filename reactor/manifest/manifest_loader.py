@@ -152,9 +152,14 @@ class ManifestLoader:
         """Return the context of the expressions in a file with this ``data``."""
         # Invalid values may have removed other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
+        values = data.values
+        if self._children.above:
+            from reactor.language.unknown import opened  # noqa: PLC0415 - many manifests apply no others
+
+            values = opened(values)
         return self._inputs.expression_context(
             problems.source,
-            data.values,
+            values,
             data.secrets,
             strict=strict and is_whole,
             declared=self._secrets,
@@ -239,7 +244,7 @@ class ManifestLoader:
         given = (
             (self._inputs.parameters if not self._children.above else {})
             if call is None
-            else call.role.parameters or {}
+            else call.role.given_parameters
         )
         root = document.root
         is_plain = call is None and not given and PARAMETERS not in root and OUTPUTS not in root

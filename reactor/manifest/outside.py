@@ -13,6 +13,7 @@ from reactor.data.resolve import masked
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_expression, parse_template
 from reactor.language.expression.scope import Scope
+from reactor.language.unknown import with_others
 from reactor.manifest.evaluation import Expressive, NotYetError
 from reactor.manifest.expression_context import LOCAL_NAMES
 from reactor.resource.redaction import MASK
@@ -74,7 +75,7 @@ def _bindings(names: Iterable[str], scope: Scope) -> str:
     """Return the ``let`` of each of the ``names`` of a loop or role, with its value. Secrets in it are masked."""
     local = _local(names, scope)
     secrets = frozenset(path for path in scope.secrets if path[0] in local)
-    values = masked({name: scope.names[name] for name in local}, secrets, MASK)
+    values = masked({name: with_others(scope.names[name], MASK) for name in local}, secrets, MASK)
     return "".join(f"let {name} = {_literal(values[name])}; " for name in local)
 
 

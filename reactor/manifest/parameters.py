@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat, ValidationError
 from reactor.language.errors import FunctionError
 from reactor.language.regex import compile_pattern
 from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.language.unknown import holds_unknown, opened
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.document import PARAMETERS
 from reactor.manifest.expression_context import ExpressionContext
@@ -149,17 +150,16 @@ def bind(
     secret: set[tuple[str, ...]] = set()
     for name, each in declared.items():
         parameter = each.parameter
+        value = values[name] = given.get(name, parameter.default)
+        if holds_unknown(value):
+            continue  # once it is known, the manifest is loaded again
         if name in given:
-            value = given[name]
             faults += _faults(parameter, value, name, (name,))
-        else:
-            value = parameter.default
-        values[name] = value
         if parameter.secret and value is not None:
             register_secret(value)
             secret.add((name,))
     secret.update(paths_of_secrets(values))
-    return Bound(values, frozenset(secret)), faults
+    return Bound(opened(values), frozenset(secret)), faults
 
 
 def missing(declared: AbstractMapping[str, Declared], given: AbstractMapping[str, Any]) -> list[str]:

@@ -89,6 +89,32 @@ _STATES: Final = {
 }
 """The word of another tool for a state -> the word here."""
 
+_KINDS: Final = {
+    "file": "copy template directory symlink get_url remote_file cookbook_file",
+    "package": "apt yum dnf apt_package yum_package dpkg rpm",
+    "service": "systemd systemd_service systemd_unit",
+    "exec": "command shell script execute bash",
+    "line": "lineinfile file_line replace",
+    "block": "blockinfile",
+    "setting": "ini_file ini_setting augeas",
+    "archive": "unarchive archive_file tar_extract",
+    "repository": "apt_repository yum_repository yumrepo apt_key",
+    "authorized_key": "ssh_authorized_key",
+    "known_host": "known_hosts sshkey",
+    "limits": "pam_limits",
+    "kernel_module": "modprobe kmod",
+    "firewall": "ufw firewalld iptables nftables",
+    "git": "vcsrepo",
+    "pip": "virtualenv python",
+    "volume_group": "lvg",
+    "logical_volume": "lvol",
+    "locale": "locale_gen",
+    "container": "docker_container podman_container",
+    "apply": "include import_tasks include_tasks import_playbook",
+    "role": "include_role import_role class",
+}
+"""Kind -> the words for it in Ansible, Puppet and Chef, that are not similar to its name."""
+
 NAMES: Final = ("name", "path", "dest")
 """The properties that contain the name of a resource in other tools."""
 
@@ -97,6 +123,14 @@ def hint_home(word: str, known: Container[str]) -> str | None:
     """Return the hint for a word of another tool whose property is among ``known``; None for all other words."""
     marker, hint = _HOME.get(word, ("", None))
     return hint if marker in known else None
+
+
+def kind_meant(word: str, kinds: Container[str]) -> str | None:
+    """Return which of ``kinds`` a module of Ansible, such as ``ansible.builtin.copy``, or a type of Puppet is here."""
+    name = word.rpartition(".")[2].lower()
+    if name in kinds:
+        return name
+    return next((kind for kind, words in _KINDS.items() if name in words.split() and kind in kinds), None)
 
 
 def hint_for_choice(word: str, choices: Iterable[str]) -> str | None:

@@ -166,6 +166,8 @@ class ResourceFactory:
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self.form, declaration.at, deferred, secrets=secrets))
+        if deferred is not None and isinstance(resource, Composite):
+            resource.give(deferred.known_parts())
         self._warn(bound, declaration, expression_context)
         self._add(resource, declaration)
 

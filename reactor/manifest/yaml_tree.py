@@ -320,6 +320,7 @@ class _Builder:
                 "R0103", "a string that starts with '{{' must be quoted", at - 1, "put quotes around it"
             )
         else:
-            self._problems.add(
-                "R0103", "a key must be a string, not a map or a list", at, "quote it if it is a string"
-            )
+            hint = "quote it if it is a string"
+            if self._problems.source.text.startswith("[", at):
+                hint += "; for a resource of each name, write '\"{{ item }}\": {for_each: [...], ...}'"
+            self._problems.add("R0103", "a key must be a string, not a map or a list", at, hint)

@@ -33,6 +33,7 @@ class Composite(Resource[None]):
     data: dict[str, Any] | None = None
     """Merged over the data of the other manifest; unset: all the data of this manifest is merged."""
 
+    _given: Mapping[str, Any] = PrivateAttr(default_factory=dict)
     _refusal: str | None = PrivateAttr(default=None)
     _is_missing: bool = PrivateAttr(default=False)
 
@@ -50,6 +51,15 @@ class Composite(Resource[None]):
         if self.meta.now == "audit":
             hint = "set it on the resources of that manifest"
             yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that show the time", hint)
+
+    def give(self, values: Mapping[str, Any]) -> None:
+        """Pass on these ``values`` in place of the properties of these names, which are not wholly known yet."""
+        self._given = values
+
+    @property
+    def given_data(self) -> Any:
+        """The data to merge over those of the other manifest, in which values may be `Unknown`."""
+        return self._given.get("data", self.data)
 
     def refuse(self, reason: str, *, is_missing: bool = False) -> None:
         """Record why the other manifest is not applied; ``is_missing`` if the file does not exist yet."""

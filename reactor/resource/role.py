@@ -61,6 +61,11 @@ class RoleResource(Composite):
         """The absolute path of the manifest of the role."""
         return f"{self._directory or self.local_directory}/manifest.yaml"
 
+    @property
+    def given_parameters(self) -> Any:
+        """The values of the parameters, which may be `Unknown`."""
+        return self._given.get("parameters", self.parameters or {})
+
     def export(self, values: Mapping[str, Any]) -> None:
         """Set the values that expressions of other resources may use."""
         self._exports = values

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from reactor import ResourceError
 
 PLACEHOLDER = "{path}"
+_OBTAIN = "require the resource that installs the command, or write its path; no shell reads it"
 
 
 class Validator(NamedTuple):
@@ -26,7 +27,8 @@ class Validator(NamedTuple):
         try:
             await require_startable(Command(_words(self.text), "/", ENVIRONMENT))
         except ResourceError as error:
-            raise ResourceError(f"validate: {error.message}", error.hint, missing=error.missing) from error
+            hint = error.hint if error.missing is None else _OBTAIN
+            raise ResourceError(f"validate: {error.message}", hint, missing=error.missing) from error
 
     async def approve(self, candidate: str, path: str) -> None:
         """Raise ResourceError unless the command returns 0 for the file ``candidate``, which will become ``path``.
@@ -40,6 +42,8 @@ class Validator(NamedTuple):
         try:
             completed = await run(Command(arguments, "/", ENVIRONMENT))
         except ResourceError as error:
+            if error.missing is not None:
+                hint = f"{path} is unchanged: {_OBTAIN}"
             raise ResourceError(f"validate: {error.message}".replace(candidate, path), hint) from error
         if completed.exit_code != 0:
             words = output_tail(completed.stdout, completed.stderr)

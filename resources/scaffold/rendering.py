@@ -237,8 +237,9 @@ class Renderer:
 
     def _explained(self, error: TemplateError) -> ResourceError:
         error = error.without_words() if self._is_secret else error
-        # A dry run must count on nothing but another text of the template.
-        missing = self._path_of(error) if isinstance(error, TemplateSourceError) else None
+        # Where no file was read, a dry run must count on nothing but another text of the template.
+        is_own = isinstance(error, TemplateSourceError) or not self._values.reads
+        missing = self._path_of(error) if is_own else None
         return ResourceError(
             f"{self._place(error)}: {error.message}", error.hint, missing=missing, code=error.code
         )

@@ -88,6 +88,26 @@ def test_given_values_have_the_type_they_would_have_in_a_manifest(reactor, site,
     assert (found, type(found)) == (value, type(value))
 
 
+@pytest.mark.parametrize(
+    ("given", "warns"),
+    [
+        ("1.10", True),
+        ("1.0", True),
+        ("0644", True),
+        ("1.5", False),
+        ("8080", False),
+        ("-3", False),
+        ("true", False),
+    ],
+)
+def test_a_given_version_that_is_read_as_another_number_is_told(reactor, site, given, warns):
+    done = reactor("data", site, "k", "--data", f"k={given}")
+    assert done.code == 0
+    assert ("--data 'k=\"...\"'" in done.err) is warns
+    assert given not in done.err
+    assert json.loads(reactor("data", site, "k", "--data", f'k="{given}"').out) == given
+
+
 def test_what_is_given_wins_over_the_file_that_is_given(reactor, site, tmp_path):
     file = tmp_path / "more.json"
     file.write_text('{"name": "file", "web": {"port": 1}}')

@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import shlex
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -43,6 +44,24 @@ async def test_the_umask_changes_nothing(path: Path, mask: int):
     finally:
         os.umask(old)
     assert mode_of(path) == 0o664
+
+
+@pytest.mark.parametrize("mask", [0, 0o027, 0o077])
+async def test_the_umask_does_not_shut_the_directories_above_a_new_one(path: Path, mask: int):
+    old = os.umask(mask)
+    try:
+        await converge(make(path / "a/b", ensure="directory", mode="0700"))
+    finally:
+        os.umask(old)
+    assert [mode_of(each) for each in (path, path / "a", path / "a/b")] == [0o755, 0o755, 0o700]
+
+
+@pytest.mark.skipif(shutil.which("setfacl") is None, reason="needs the program setfacl")
+async def test_a_default_acl_decides_about_the_directories_above_a_new_one(path: Path):
+    path.mkdir()
+    subprocess.run(["setfacl", "-d", "-m", "u::rwx,g::rx,o::-", path], check=True)
+    await converge(make(path / "a/b", ensure="directory", mode="0700"))
+    assert mode_of(path / "a") == 0o750
 
 
 @pytest.mark.parametrize("mode", ["0644", "0755", "0640", "0600", "0664", "0444", "0666"])

@@ -174,6 +174,8 @@ async def test_a_missing_template_fails_before_and_may_still_be_brought(site, ou
     [
         ("{below}: {{ensure: directory", "{{% if %}}", [Result.WOULD_CHANGE, Result.FAILED]),
         ("{below}: {{ensure: directory", "{{{{ nosuch }}}}", [Result.WOULD_CHANGE, Result.FAILED]),
+        ("{below}: {{ensure: directory", "{{{{ data.nosuch }}}}", [Result.WOULD_CHANGE, Result.FAILED]),
+        ("{below}: {{ensure: directory", "{{{{ readFile('/nosuch') }}}}", [Result.WOULD_CHANGE] * 2),
         ("{template}: {{ensure: present, content: right", "{{% if %}}", [Result.WOULD_CHANGE] * 2),
     ],
 )

@@ -189,6 +189,9 @@ async def test_a_dry_run_knows_that_a_validator_can_not_be_started(tmp_path, val
     with pytest.raises(ResourceError) as failed:
         await converge(file)
     assert predicted.value.message == failed.value.message
+    for error in (predicted, failed):  # `provider: shell` and `path` are properties of an exec
+        assert "require the resource that installs the command" in error.value.hint or validator[0] == "/"
+        assert "provider" not in error.value.hint
     (tmp_path / "f").write_text("x")
     (tmp_path / "f").chmod(0o600)
     await file.preflight(await file.observe())  # where only attributes change, nothing is validated

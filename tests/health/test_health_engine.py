@@ -195,6 +195,16 @@ async def test_noop_looks_at_what_is_as_desired_and_not_at_what_would_change():
     assert not b.script.applies
 
 
+async def test_noop_does_not_look_at_what_could_not_be_checked_before_another_change(tmp_path):
+    look = {"command": f"/usr/bin/touch {tmp_path}/looked"}
+    a, b = examined("a"), examined("b", look, failures=1, require=["scripted#a"])
+    ended, story = await converge_once(a, b, options=RunOptions(noop=True))
+    [checked] = story.checks("scripted#b")
+    assert not (tmp_path / "looked").exists()
+    assert checked.actions == ("Can't tell before scripted#a is applied (the script says so)",)
+    assert ended.counts["would_change"] == 2
+
+
 async def test_monitor_only_checks_and_changes_nothing():
     a, b, c = examined("a", nagios(0), failures=1), examined("b", nagios(2)), examined("c")
     ended, story = await converge_once(a, b, c, options=RunOptions(monitor_only=True))

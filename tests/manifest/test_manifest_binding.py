@@ -429,6 +429,25 @@ def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
     assert manifest.broken == {"job#a", "job#b"}
 
 
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("apt", "package"),
+        ("ansible.builtin.copy", "file"),
+        ("ansible.builtin.user", "user"),
+        ("community.general.ini_file", "setting"),
+        ("systemd", "service"),
+        ("file_line", "line"),
+        ("ssh_authorized_key", "authorized_key"),
+        ("fiel", "file"),
+    ],
+)
+def test_a_module_of_another_tool_leads_to_the_kind(tmp_path, word, kind):
+    (tmp_path / "site.yaml").write_text(f"resources: [{{{word}: []}}]")
+    _, [found] = read_manifest(tmp_path / "site.yaml")
+    assert (found.message, found.hint) == (f"unknown kind {word!r}", f"did you mean {kind!r}?")
+
+
 def test_kinds_are_those_installed_unless_configured_otherwise(tmp_path):
     (tmp_path / "site.yaml").write_text("resources: [{page: []}, {file: []}]")
     _, diagnostics = read_manifest(tmp_path / "site.yaml")

@@ -255,6 +255,13 @@ def test_bad_yaml_is_a_problem_with_its_place_and_a_hint(text, line, column, mes
     assert found.hint
 
 
+def test_a_list_of_names_leads_to_a_loop():
+    [found] = problems_of("package:\n  - [nginx, redis]: {ensure: present}\n")
+    assert "for_each" in found.hint
+    [found] = problems_of("package:\n  - {a: b}: {ensure: present}\n")
+    assert "for_each" not in found.hint
+
+
 def test_a_duplicate_key_shows_both_places():
     [found] = problems_of("a: 1\nb: 2\na: 3\n")
     assert [(note, place.line, place.column) for note, place in found.notes] == [("first given here", 1, 1)]

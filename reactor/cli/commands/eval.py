@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -58,7 +58,7 @@ def _context(expression: str, manifest: str | None, inputs: Inputs) -> Expressio
     """The names and functions for the expression. Raises ManifestError if the data are invalid."""
     from reactor.manifest.source import Source
 
-    data: Mapping[str, Any] = inputs.data
+    data: dict[str, Any] = dict(inputs.data)
     secrets = inputs.secrets
     base = os.getcwd()
     if manifest is not None:

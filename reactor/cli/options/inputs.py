@@ -244,7 +244,8 @@ class Given(NamedTuple):
         from reactor.documents import Annotated, read_annotated
 
         found = read_annotated(self.file) if self.file is not None else Annotated({})
-        return found._replace(values=self._over(found.values))
+        warnings = (*found.warnings, *(_lost_text(each) for each in self.settings if _loses_text(each)))
+        return found._replace(values=self._over(found.values), warnings=warnings)
 
     def _over(self, values: dict[str, Any]) -> dict[str, Any]:
         from reactor.data.layers import deep_merge
@@ -283,6 +284,21 @@ def _tree(setting: str, *, as_text: bool) -> dict[str, Any]:
     for name in reversed(key.split(".")):
         value = {name: value}
     return dict(value)
+
+
+def _loses_text(setting: str) -> bool:
+    """Whether the value is a number that is written otherwise in a text, as in ``version=1.10``."""
+    from reactor.language.values import to_string
+
+    key, _, text = setting.partition("=")
+    value = _scalar(key, text)
+    return isinstance(value, int | float) and not isinstance(value, bool) and to_string(value) != text
+
+
+def _lost_text(setting: str) -> str:
+    """The warning. It does not show the value, which may be secret."""
+    key = setting.partition("=")[0]
+    return f"--data {key}: the value is a number, and in a text it is not as you wrote it (for a string, quote it: --data '{key}=\"...\"')"
 
 
 def _scalar(key: str, text: str) -> Any:

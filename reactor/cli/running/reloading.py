@@ -199,9 +199,14 @@ class Reloader:
                     self.request()
 
     def _show_secrets(self, reader: SecretReader | None) -> None:
-        """Emit an event for each source of secrets whose state has changed: the status shows it."""
+        """Emit an event for each source of secrets whose state has changed: the status shows it.
+
+        A run without watches asks no source again, so of one that has answered there is nothing to say.
+        """
         now = {} if reader is None else dict(reader.states())
         for name, (is_known, reason) in now.items():
+            if is_known and not self._engine.options.watch:
+                continue
             if self._secret_states.get(name) != (is_known, reason):
                 state = WatchState.POLLING if is_known else WatchState.DOWN
                 self._engine.emit(WatcherChanged(time.time(), f"secret {name}", state, reason))
