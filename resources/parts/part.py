@@ -271,9 +271,6 @@ class Part(Resource[PartState]):
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The file; everything, if a command validates it."""
         yield self.path
-        real = os.path.realpath(self.path)
-        if real != self.path:
-            yield real
         if self.validate_with is not None:
             yield SandboxAccess.ANYTHING
 
@@ -323,7 +320,7 @@ def _peers(path: str) -> list[Part]:
 
 async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
     """Change all parts in the present content and write it, if it differs. Raises ResourceError."""
-    async with lock_of(os.path.realpath(path)):  # noqa: ASYNC240 - as fast as the read that follows
+    async with lock_of((await look(path)).real):
         for number in range(_ATTEMPTS):
             await trio.sleep(number * _PAUSE)  # a program that truncates a file first has written it by then
             if (composed := await _attempt(path, members)) is not None:
