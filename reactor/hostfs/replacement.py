@@ -130,7 +130,7 @@ def _steps(path: str, parent: Parent, new: _NewFile, former: PreviousContent) ->
     content, attributes, _, extended, before, _ = new
     is_failing = True
     with parent as (directory, base):
-        temporary = TemporaryFile(path, directory, base, attributes.mode)
+        temporary = TemporaryFile(path, directory, base, attributes)
         try:
             _finish(temporary, cast("Inline", content), attributes, extended, is_locked=True)
             yield temporary.fd
@@ -154,7 +154,7 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     another disk may be mounted there.
     """
     content, attributes, validator, extended, before, short = new
-    temporary = TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    temporary = TemporaryFile(path, directory, base, attributes, same_suffix=validator is not None)
     is_failing = True
     try:
         if validator is None and isinstance(content, Inline) and content.is_short:

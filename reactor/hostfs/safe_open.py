@@ -18,7 +18,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from reactor.hostfs.writers import others_may_write
 from reactor.resource.plan import ResourceError
@@ -29,7 +29,6 @@ _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MOST_SYMLINKS = 40
 """The limit of the kernel."""
-_DEFAULT_MODE = 0o755
 _MOST_STEPS = 4096
 """The most components that fit into a path. Symlinks that lead through each other could need far more steps, and block
 the loop."""
@@ -85,17 +84,6 @@ class Parent:
 
     __exit__ = close
     __del__ = close
-
-
-def make_directories(directory: str) -> None:
-    """Create the absolute ``directory`` and its missing parents, with mode 0755. Raises as `Parent` does."""
-    missing = []
-    while not os.path.isdir(directory):
-        missing.append(directory)
-        directory = os.path.dirname(directory)
-    for path in reversed(missing):
-        with Parent(path) as (parent, base), suppress(FileExistsError):
-            os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
 
 
 def first_missing_path(directory: str) -> str:
