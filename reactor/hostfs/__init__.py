@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.private import private_copy, private_directory
     from reactor.hostfs.record_locks import lock_holder
     from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
-    from reactor.hostfs.replacement import Validator, write_file, write_if_unchanged
+    from reactor.hostfs.replacement import Validator, refuse_replacement, write_file, write_if_unchanged
     from reactor.hostfs.safe_open import (
         Parent,
         first_missing_path,
@@ -148,7 +148,7 @@ _HOMES = {
     "private": ("private_copy", "private_directory"),
     "record_locks": ("lock_holder",),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
-    "replacement": ("Validator", "write_file", "write_if_unchanged"),
+    "replacement": ("Validator", "refuse_replacement", "write_file", "write_if_unchanged"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
@@ -233,6 +233,7 @@ __all__ = [
     "refuse_foreign_link",
     "refuse_mounts",
     "refuse_read_only",
+    "refuse_replacement",
     "refuse_unchangeable",
     "remove_path",
     "remove_same",

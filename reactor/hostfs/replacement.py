@@ -15,7 +15,7 @@ from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent, ShortFile
 from reactor.hostfs.content import Content, Inline, copy
 from reactor.hostfs.disks import changing, changing_to_the_end
-from reactor.hostfs.errors import resource_error
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.fsync import (
     GroupCommit,
     change_on_disk,
@@ -27,16 +27,33 @@ from reactor.hostfs.fsync import (
 )
 from reactor.hostfs.grouped_work import Steps
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent
+from reactor.hostfs.safe_open import Parent, first_missing_path, open_path
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import TemporaryFile
-from reactor.hostfs.writers import others_may_replace
+from reactor.hostfs.writers import others_may_replace, refuse_read_only, refuse_unchangeable
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.hostfs.extended import Extended
 
 _WRITABLE_BY_OTHERS = 0o022
+
+
+def refuse_replacement(path: str) -> None:
+    """Raise the ResourceError with which ``path`` could not be replaced or removed, as far as that can be seen before.
+
+    That is a read-only file system, and what chattr(1) protects. Missing directories may be above ``path``.
+    """
+    with ErrorContext(f"write {path}"):
+        with Parent(first_missing_path(path)) as (directory, _):
+            refuse_read_only(directory)
+            refuse_unchangeable(directory)
+        if os.path.isfile(path) and not os.path.islink(path):
+            fd = open_path(path)
+            try:
+                refuse_unchangeable(fd)
+            finally:
+                os.close(fd)
 
 
 class Validator(Protocol):

@@ -40,7 +40,7 @@ from reactor.hostfs import (
     accounts_of,
     content_diff,
     new_file_diff,
-    refuse_read_only,
+    refuse_replacement,
 )
 from reactor.resources.file.property_types import Account, Mode, parse_mode
 from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
@@ -194,12 +194,12 @@ class Part(Resource[PartState]):
         return (Action.proven(state.change, self._apply_alone, partial(self._diff, state.found)),)
 
     async def preflight(self, state: PartState) -> None:
-        """Check that the validator can be started, and that the directory is writable."""
+        """Check that the validator can be started, and that the file can be replaced."""
         for command in self._commands(self.path, (self,)):
             await Validator(command).require_startable()
         real = state.found.real if state.found is not None else self.path
-        with ErrorContext(f"write {self.path}"), Parent(real) as (directory, _):
-            refuse_read_only(directory)
+        with ErrorContext(f"write {self.path}"), Parent(real):  # its directory must be there
+            refuse_replacement(real)
         if not state.exists and self.create:
             await self._attributes()
 
