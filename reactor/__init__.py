@@ -88,7 +88,12 @@ if TYPE_CHECKING:
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.protected_processes import protect_process
-    from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
+    from reactor.resource.redaction import (
+        masked_start,
+        register_header_secrets,
+        register_secret,
+        register_url_secrets,
+    )
     from reactor.resource.relations import (
         Claim,
         Contradiction,
@@ -148,7 +153,7 @@ _HOMES = {
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
-    "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
+    "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess"),
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.role": ("RemoteRole", "RoleResource"),
@@ -239,6 +244,7 @@ __all__ = [
     "in_thread",
     "is_shared_mount",
     "load",
+    "masked_start",
     "open_input",
     "own_renames",
     "protect_process",

@@ -27,7 +27,7 @@ from reactor.hostfs import (
     open_source,
     others_may_write,
     read,
-    refuse_read_only,
+    refuse_replacement,
     remove_stale_temporaries,
     stamp_of,
     write_file,
@@ -135,8 +135,8 @@ async def diff(path: str, changes: Iterable[Change]) -> Diff:
 
 def refuse_unwritable(path: str) -> None:
     """Raise the ResourceError with which a write of ``path`` would fail, as far as that can be seen before."""
-    with ErrorContext(f"write {path}"), Parent(path) as (directory, _):
-        refuse_read_only(directory)
+    with ErrorContext(f"write {path}"), Parent(path):  # its directory must be there
+        refuse_replacement(path)
 
 
 def with_line(lines: Sequence[bytes], line: bytes) -> list[bytes]:

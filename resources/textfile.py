@@ -13,14 +13,10 @@ from reactor.hostfs import (
     Attributes,
     ErrorContext,
     Inline,
-    Parent,
     content_diff,
     find_stale_temporaries,
-    first_missing_path,
-    open_path,
     open_source,
-    refuse_read_only,
-    refuse_unchangeable,
+    refuse_replacement,
     remove_stale_temporaries,
     write_file,
 )
@@ -77,23 +73,6 @@ async def replace(path: str, text: str, *, mode: int = _MODE) -> None:
 def refuse_unwritable(path: str) -> None:
     """Raise the ResourceError with which `edit` would fail, as far as that can be seen before."""
     refuse_replacement(os.path.realpath(path))
-
-
-def refuse_replacement(path: str) -> None:
-    """Raise the ResourceError with which ``path`` could not be replaced or removed, as far as that can be seen before.
-
-    That is a read-only file system, and what chattr(1) protects. Missing directories may be above ``path``.
-    """
-    with ErrorContext(f"write {path}"):
-        with Parent(first_missing_path(path)) as (directory, _):
-            refuse_read_only(directory)
-            refuse_unchangeable(directory)
-        if os.path.isfile(path) and not os.path.islink(path):
-            fd = open_path(path)
-            try:
-                refuse_unchangeable(fd)
-            finally:
-                os.close(fd)
 
 
 def mode(path: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -11,13 +12,35 @@ _BATCH = 100
 """Names of a directory that are examined without a pause, which takes a fifth of a millisecond."""
 
 
+_LONGEST_WAY = 50
+"""The most components on the way to the target of a symlink. Each is watched, and another user can put 2,000 into a link."""
+
+
 def target_of(link: bytes) -> bytes:
-    """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle."""
+    """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle, or the way is very long."""
     with suppress(
         FileNotFoundError, NotADirectoryError
     ):  # a dangling symlink is allowed: its target may be created later
         os.stat(link)
-    return os.path.join(os.path.dirname(link), os.readlink(link))
+    target = os.path.join(os.path.dirname(link), os.readlink(link))
+    if len(components(target)) > _LONGEST_WAY:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), link)
+    return target
+
+
+def real_path(path: bytes) -> bytes:
+    """The path without symlinks; the path itself if it leads nowhere now.
+
+    The kernel follows at most 40 symlinks. os.path.realpath follows as many as another user has made.
+    """
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return path
+    try:
+        return os.readlink(b"/proc/self/fd/%d" % fd)
+    finally:
+        os.close(fd)
 
 
 def components(path: bytes) -> list[bytes]:

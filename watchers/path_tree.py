@@ -18,7 +18,14 @@ from reactor import ChangedPaths
 from reactor.watchers.directory import Directory, Listener, Unreliable
 from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
 from reactor.watchers.mounts import MountTable
-from reactor.watchers.path_lookup import components, has_other_links, leads_elsewhere, names_in, target_of
+from reactor.watchers.path_lookup import (
+    components,
+    has_other_links,
+    leads_elsewhere,
+    names_in,
+    real_path,
+    target_of,
+)
 from reactor.watchers.watch_budget import WatchBudget
 
 POLL_INTERVAL = 5.0
@@ -328,7 +335,7 @@ class PathTree:
 
 def _real_path(directory: Directory, *, is_link: bool) -> bytes:
     if is_link or directory.name == b"..":
-        return os.path.realpath(directory.path)
+        return real_path(directory.path)
     return directory.path if directory.parent is None else _real_path_of(directory.parent, directory.name)
 
 

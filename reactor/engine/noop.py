@@ -20,6 +20,7 @@ from reactor.graph.topology import Adjacency, Topology, predecessors
 from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
+from reactor.resource.real_paths import RealPaths
 
 _NONE: frozenset[int] = frozenset()
 
@@ -234,7 +235,7 @@ class LaterProviders:
 
 def names_of(missing: str) -> Sequence[str]:
     """What is missing, and if that is a symlink, also where it leads: one of them must come."""
-    return (missing, os.path.realpath(missing)) if os.path.islink(missing) else (missing,)
+    return (missing, RealPaths().destination(missing)) if os.path.islink(missing) else (missing,)
 
 
 def concerns(resource: Resource, *missing: str) -> bool:

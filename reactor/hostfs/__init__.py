@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         Change,
         FileType,
         OpenFile,
+        belongs_to_another,
+        drop_lists,
         set_attributes,
         type_of,
     )
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.create_and_remove import (
         create_directory,
         make_directories,
+        make_directory,
         remove_path,
         remove_same,
         remove_stale_temporaries,
@@ -97,7 +100,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.private import private_copy, private_directory
     from reactor.hostfs.record_locks import lock_holder
     from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
-    from reactor.hostfs.replacement import Validator, write_file, write_if_unchanged
+    from reactor.hostfs.replacement import Validator, refuse_replacement, write_file, write_if_unchanged
     from reactor.hostfs.safe_open import (
         Parent,
         first_missing_path,
@@ -129,11 +132,11 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "set_attributes", "type_of"),
+    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "belongs_to_another", "drop_lists", "set_attributes", "type_of"),
     "backups": ("PreviousContent", "ShortFile", "is_short", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
-    "create_and_remove": ("create_directory", "make_directories", "remove_path", "remove_same", "remove_stale_temporaries"),
+    "create_and_remove": ("create_directory", "make_directories", "make_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
     "errors": ("ErrorContext", "permission_hint", "read_only_hint", "resource_error"),
@@ -145,7 +148,7 @@ _HOMES = {
     "private": ("private_copy", "private_directory"),
     "record_locks": ("lock_holder",),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
-    "replacement": ("Validator", "write_file", "write_if_unchanged"),
+    "replacement": ("Validator", "refuse_replacement", "write_file", "write_if_unchanged"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
@@ -180,11 +183,13 @@ __all__ = [
     "accounts_of",
     "at_hand",
     "attributes_diff",
+    "belongs_to_another",
     "checksum_of",
     "content_diff",
     "copy",
     "create_directory",
     "digest_of",
+    "drop_lists",
     "find_stale_links",
     "find_stale_temporaries",
     "first_missing_path",
@@ -204,6 +209,7 @@ __all__ = [
     "lock_holder",
     "lock_temporary",
     "make_directories",
+    "make_directory",
     "mounted_below",
     "names_of",
     "new_file_diff",
@@ -227,6 +233,7 @@ __all__ = [
     "refuse_foreign_link",
     "refuse_mounts",
     "refuse_read_only",
+    "refuse_replacement",
     "refuse_unchangeable",
     "remove_path",
     "remove_same",

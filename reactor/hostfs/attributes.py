@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from enum import Enum
@@ -17,6 +18,7 @@ from reactor.resource.plan import ResourceError
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL_BITS = 0o7000
+_ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 
 class FileType(Enum):
@@ -90,8 +92,8 @@ async def set_attributes(
 ) -> None:
     """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
 
-    A directory keeps its setuid, setgid and sticky bits, except those in ``special``. ``opened`` is the file, if a
-    check has just opened it.
+    A directory keeps its setuid, setgid and sticky bits, except those in ``special``. With a new owner, it loses the ACLs of the
+    former one, but for root's. ``opened`` is the file, if a check has just opened it.
     """
     try:
         if opened is not None and is_in_memory(opened.fd, opened.device):
@@ -118,6 +120,24 @@ def give(fd: int, attributes: Attributes, path: str) -> None:
     if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
         os.fchmod(fd, attributes.mode)
     _require_kept(os.fstat(fd), attributes, path)
+
+
+def belongs_to_another(directory: int, uid: int) -> bool:
+    """Whether the directory open at ``directory`` belongs neither to root, nor to us, nor to ``uid``.
+
+    Its owner may have set a default ACL, which gives them access to each new file in it.
+    """
+    return os.fstat(directory).st_uid not in (0, os.geteuid(), uid)
+
+
+def drop_lists(itself: int | str) -> None:
+    """Take the ACLs from a file or directory, given as descriptor or path. Raises OSError."""
+    for name in _ACCESS_LISTS:
+        try:
+            os.removexattr(itself, name)
+        except OSError as error:
+            if error.errno not in (errno.ENODATA, errno.ENOTSUP):
+                raise
 
 
 def set_attributes_in(
@@ -152,6 +172,8 @@ def _set(fd: int, itself: int | str, path: str, attributes: Attributes, special:
         refuse_foreign_link(fd, path, found)
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
         os.chown(itself, attributes.uid, attributes.gid)
+    if found.st_uid not in (0, os.geteuid(), attributes.uid):
+        drop_lists(itself)  # its former owner may have kept access by them
     kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
     os.chmod(itself, attributes.mode | kept)
     _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)

@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 from functools import partial
 
-from reactor.hostfs.attributes import Attributes, set_attributes_in
+from reactor.hostfs.attributes import Attributes, belongs_to_another, drop_lists, set_attributes_in
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext
@@ -23,6 +23,7 @@ from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.temp_files import FEW, is_stale_temporary
 
 _DEFAULT_MODE = 0o755
+_HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_directories(directory: str) -> None:
@@ -33,8 +34,19 @@ def make_directories(directory: str) -> None:
         directory = os.path.dirname(directory)
     for path in reversed(missing):
         with Parent(path) as (parent, base), suppress(FileExistsError):
-            os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
+            make_directory(parent, base, _DEFAULT_MODE, os.geteuid())
             _undo_umask(parent, base)
+
+
+def make_directory(parent: int, base: str, mode: int, uid: int) -> None:
+    """Make the directory ``base`` in the one open at ``parent``. It is to belong to ``uid``. Raises OSError."""
+    os.mkdir(base, mode, dir_fd=parent)
+    if belongs_to_another(parent, uid):
+        fd = os.open(base, _HANDLE, dir_fd=parent)
+        try:
+            drop_lists(f"/proc/self/fd/{fd}")
+        finally:
+            os.close(fd)
 
 
 def _undo_umask(parent: int, base: str) -> None:
@@ -63,7 +75,7 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
     with Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
-            await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
+            await changing(make_directory, directory, base, 0o700, attributes.uid)
         await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 

@@ -14,6 +14,7 @@ _TOO_TIGHT = (
     " run 'reactor service install' with it again"
 )
 READ_ONLY_HINT = f"mount the file system writable; {_TOO_TIGHT}"
+_LEASED = "a program holds a lease on it, see fcntl(2), as a file server does: /proc/locks names its pid"
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
     errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
@@ -47,6 +48,8 @@ def resource_error(error: OSError, doing: str, hint: str | None = None) -> Resou
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None
     hint = hint or _HINTS.get(error.errno or 0)
+    if hint is None and error.errno == errno.EAGAIN and error.filename is not None:
+        hint = _LEASED  # a file could not be opened; without a name, no process could be started
     if hint is not None and error.errno == errno.EPERM:
         hint = permission_hint(hint)
     return ResourceError(f"cannot {doing}: {reason}", hint, missing=missing)

@@ -15,7 +15,7 @@ from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent, ShortFile
 from reactor.hostfs.content import Content, Inline, copy
 from reactor.hostfs.disks import changing, changing_to_the_end
-from reactor.hostfs.errors import resource_error
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.fsync import (
     GroupCommit,
     change_on_disk,
@@ -27,16 +27,33 @@ from reactor.hostfs.fsync import (
 )
 from reactor.hostfs.grouped_work import Steps
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent
+from reactor.hostfs.safe_open import Parent, first_missing_path, open_path
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import TemporaryFile
-from reactor.hostfs.writers import others_may_replace
+from reactor.hostfs.writers import others_may_replace, refuse_read_only, refuse_unchangeable
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.hostfs.extended import Extended
 
 _WRITABLE_BY_OTHERS = 0o022
+
+
+def refuse_replacement(path: str) -> None:
+    """Raise the ResourceError with which ``path`` could not be replaced or removed, as far as that can be seen before.
+
+    That is a read-only file system, and what chattr(1) protects. Missing directories may be above ``path``.
+    """
+    with ErrorContext(f"write {path}"):
+        with Parent(first_missing_path(path)) as (directory, _):
+            refuse_read_only(directory)
+            refuse_unchangeable(directory)
+        if os.path.isfile(path) and not os.path.islink(path):
+            fd = open_path(path)
+            try:
+                refuse_unchangeable(fd)
+            finally:
+                os.close(fd)
 
 
 class Validator(Protocol):
@@ -130,7 +147,7 @@ def _steps(path: str, parent: Parent, new: _NewFile, former: PreviousContent) ->
     content, attributes, _, extended, before, _ = new
     is_failing = True
     with parent as (directory, base):
-        temporary = TemporaryFile(path, directory, base, attributes.mode)
+        temporary = TemporaryFile(path, directory, base, attributes)
         try:
             _finish(temporary, cast("Inline", content), attributes, extended, is_locked=True)
             yield temporary.fd
@@ -154,7 +171,7 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     another disk may be mounted there.
     """
     content, attributes, validator, extended, before, short = new
-    temporary = TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    temporary = TemporaryFile(path, directory, base, attributes, same_suffix=validator is not None)
     is_failing = True
     try:
         if validator is None and isinstance(content, Inline) and content.is_short:

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reactor.hostfs.writers import others_may_write
+from reactor.hostfs.writers import may_be_replaced, others_may_write
 from reactor.resource.plan import ResourceError
 
 # A handle is enough to act in a directory. Some directories may be entered and not read.
@@ -266,7 +266,7 @@ _hows: dict[int, bytes] = {}
 def _walk(path: str) -> int:
     """Open ``path`` as a handle, component by component, so that only symlinks that were examined are followed."""
     names = _parts(path)
-    owners: list[int] = []
+    owners: list[tuple[int, int]] = []
     steps = 0
     here = os.open("/", _STEP)
     try:
@@ -276,7 +276,7 @@ def _walk(path: str) -> int:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)  # noqa: TRY301 - the handler below only closes
             below, found, target = _step(names.pop(), here)
             if target is not None:
-                owners.append(_guarantor(found, os.fstat(here)))
+                owners.append((_guarantor(found, os.fstat(here)), found.st_uid))
                 names += _parts(target)
             if below is not None:
                 here, above = below, here
@@ -308,13 +308,17 @@ def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]
 
 
 def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
-    """The user id that is responsible for a symlink: its owner, unless another user may have linked it.
+    """The user id that is responsible for a symlink: its owner, unless another user may have linked or moved it there.
 
-    Any user who can write in the directory may have linked a symlink that has several names.
+    Any user who can write in the directory may have linked a symlink that has several names. Who can rename what is in it
+    may have given this name to a symlink of root, which leads to a directory of root.
     """
+    trusted = (0, os.geteuid())
     if symlink.st_nlink > 1 and others_may_write(directory):
         by_owner_alone = not directory.st_mode & _WRITABLE_BY_OTHERS
         return directory.st_uid if by_owner_alone else _ANYBODY
+    if symlink.st_uid in trusted and may_be_replaced(symlink, directory):
+        return _ANYBODY if directory.st_uid in trusted else directory.st_uid
     return symlink.st_uid
 
 
@@ -323,13 +327,17 @@ def _parts(path: str) -> list[str]:
     return [name for name in reversed(path.split("/")) if name]
 
 
-def _refuse_foreign_owners(path: str, owners: list[int], reached: os.stat_result) -> None:
-    for owner in owners:
-        if owner not in (0, os.geteuid(), reached.st_uid):
+def _refuse_foreign_owners(path: str, owners: list[tuple[int, int]], reached: os.stat_result) -> None:
+    """Raise ResourceError for a symlink of another user. ``owners`` are who is responsible for each, and its owner."""
+    for responsible, owner in owners:
+        if responsible not in (0, os.geteuid(), reached.st_uid):
             from reactor.hostfs.owners import names_of  # noqa: PLC0415 - only for this error
 
-            other = "any user" if owner == _ANYBODY else names_of(owner, 0)[0]
+            other = "another user" if responsible == _ANYBODY else names_of(responsible, 0)[0]
+            whose = f"of {other}" if responsible == owner else f"that {other} may have put there,"
             what = "into a directory" if stat.S_ISDIR(reached.st_mode) else "to a file"
-            words = f"{path} leads through a symlink of {other} {what} of {names_of(reached.st_uid, 0)[0]}"
+            words = f"{path} leads through a symlink {whose} {what} of {names_of(reached.st_uid, 0)[0]}"
             hint = "name what it leads to, or see who made the symlink and give it to root: chown -h root"
+            if responsible != owner:
+                hint = "name what it leads to, or keep the symlink in a directory that only root may write"
             raise ResourceError(f"{words}; refusing to follow it", hint)

@@ -24,6 +24,7 @@ from typing import TypeVar
 
 import trio
 
+from reactor.hostfs.attributes import Attributes, belongs_to_another, drop_lists
 from reactor.hostfs.safe_open import open_path
 from reactor.resource.hashes import blake2b
 from reactor.resource.own_renames import own_renames
@@ -229,14 +230,18 @@ class TemporaryFile:
 
     If it can't be removed, the next attempt for ``path`` begins by removing it, so there is never more than one.
 
-    Until it gets its owner, its permissions allow nothing that ``mode`` does not allow every user.
+    Until it gets its owner, its permissions allow nothing that its mode does not allow every user. It inherits no ACL from a
+    directory of anybody but root, us or its owner.
     """
 
-    def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool = False) -> None:
+    def __init__(
+        self, path: str, directory: int, base: str, attributes: Attributes, *, same_suffix: bool = False
+    ) -> None:
         self.path = path
         self._directory = directory
         self._base = base
-        self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
+        self._mode = 0o644 if attributes.mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
+        self._uid = attributes.uid
         self._same_suffix = same_suffix
         self.name = ""
         self.fd = -1
@@ -253,8 +258,10 @@ class TemporaryFile:
             except FileExistsError:
                 continue
             if not is_locked or lock_temporary(self.fd):
-                return
+                break
             self.close(is_failing=False)  # another process is checking whether it is stale
+        if belongs_to_another(self._directory, self._uid):
+            drop_lists(self.fd)
 
     def close(self, is_failing: bool) -> None:
         """Close the file, and remove it unless it has replaced the target."""

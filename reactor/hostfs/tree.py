@@ -11,6 +11,7 @@ from secrets import token_hex
 from types import TracebackType
 
 from reactor.hostfs.errors import ErrorContext, resource_error
+from reactor.hostfs.safe_open import open_directory
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
@@ -127,10 +128,19 @@ def _mounted_in(directory: int, base: str) -> str | None:
 
 def mounted_below(root: str) -> frozenset[str]:
     """The paths below ``root`` on which something is mounted, also by way of symlinks in ``root``; none without /proc."""
-    with suppress(OSError):
-        top = os.path.realpath(root)
+    with suppress(OSError, ResourceError):  # who uses what is in ``root`` meets the same error
+        top = _real_path(root)
         return frozenset(root + point[len(top) :] for point in _mount_points_in(top) if point != top)
     return frozenset()
+
+
+def _real_path(directory: str) -> str:
+    """The path of the directory as the kernel finds it. os.path.realpath follows any number of symlinks of others."""
+    fd = open_directory(directory)
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
 
 
 def _mount_points_in(top: str) -> list[str]:

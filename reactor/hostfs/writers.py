@@ -41,7 +41,7 @@ def others_may_replace(directory: int, base: str) -> bool:
             below = os.stat(base, dir_fd=here, follow_symlinks=False)
         while True:
             found = os.fstat(here)
-            if _may_be_replaced(below, found):
+            if may_be_replaced(below, found):
                 return True
             if os.readlink(f"/proc/self/fd/{here}") == "/":
                 return False
@@ -52,7 +52,7 @@ def others_may_replace(directory: int, base: str) -> bool:
         os.close(here)
 
 
-def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
+def may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
     """Whether other users can rename the entry of a directory.
 
     They can't if both belong to root or us, and the directory is sticky.

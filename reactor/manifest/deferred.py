@@ -31,6 +31,7 @@ from reactor.resource.declared import Deferred, Outputs, TooLongError, declare
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
+from reactor.resource.redaction import masked_start
 
 if TYPE_CHECKING:
     from reactor.language.expression.analysis import Path
@@ -49,7 +50,7 @@ _LONGEST_TEXT = 100
 def _brief(text: str) -> str:
     """Return the text of a property on one line, shortened when it is long."""
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."
+    return line if len(line) <= _LONGEST_TEXT else f"{masked_start(line, _LONGEST_TEXT)}..."
 
 
 class Condition(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Any, Final
 
+from reactor.resource.redaction import masked_start
 from reactor.suggestions import did_you_mean
 
 _MAX_SHOWN = 60
@@ -26,7 +27,7 @@ def shown(value: Any) -> str:
 def shortened(text: str) -> str:
     """Return the text on one line, shortened when it is long."""
     line = " ".join(text.split())
-    return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 3]}..."
+    return line if len(line) <= _MAX_SHOWN else f"{masked_start(line, _MAX_SHOWN - 3)}..."
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:

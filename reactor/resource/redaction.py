@@ -108,6 +108,11 @@ def redact(text: str) -> str:
     return masked
 
 
+def masked_start(text: str, length: int) -> str:
+    """The first ``length`` characters of ``text``, in which secrets were masked before: half a secret is not recognised."""
+    return redact(text[: length + LONG])[:length]
+
+
 def without_removed_lines(diff: str) -> str:
     """A unified diff without its removed lines, which may hold a former secret: that is not known any more."""
     head, hunks, body = diff.partition("\n@@ ")

@@ -101,7 +101,7 @@ class Repository(NamedTuple):
         except subprocess.TimeoutExpired:
             raise RoleError("R0123", f"{self.url} does not answer within {TIMEOUT:.0f} s") from None
         if done.returncode != 0:
-            output = redact(done.stderr.decode(errors="replace").strip()[-_LAST:]) or "git failed"
+            output = redact(done.stderr.decode(errors="replace").strip())[-_LAST:] or "git failed"
             raise RoleError(
                 "R0123", f"{self.url}: {output}", "check the URL, the revision and the credentials"
             )

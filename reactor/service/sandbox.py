@@ -7,12 +7,12 @@ later need no new sandbox.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from reactor.resource.base import Resource
+from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import SandboxAccess
 
 
@@ -129,7 +129,7 @@ def _needs_of(resource: Resource) -> Iterator[SandboxAccess | Area]:
 
 def _areas(path: str) -> Iterator[SandboxAccess | Area]:
     """The areas of ``path``, and of its target if it is a symlink."""
-    for place in {path, os.path.realpath(path)}:
+    for place in {path, RealPaths().destination(path)}:
         yield next((need for top, need in _BELOW.items() if f"{place}/".startswith(f"{top}/")), Area.FILES)
 
 

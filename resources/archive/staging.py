@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
-from reactor.hostfs import Parent, flush_directory, make_directories
+from reactor.hostfs import Parent, flush_directory, make_directories, make_directory
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
@@ -64,11 +64,11 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     if not os.path.isdir(extract_parent):
         make_directories(os.path.dirname(extract_parent))
         with Parent(extract_parent) as (above, base):
-            os.mkdir(base, _PARENT_MODE, dir_fd=above)
+            make_directory(above, base, _PARENT_MODE, owner[0])
             _give(base, above, owner)
     with Parent(path) as (parent, base):
         with suppress(FileExistsError):
-            os.mkdir(base, 0o700, dir_fd=parent)
+            make_directory(parent, base, 0o700, owner[0])
         _refuse_foreign(path, os.stat(base, dir_fd=parent, follow_symlinks=False))
     return path
 

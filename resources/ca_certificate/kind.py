@@ -30,12 +30,12 @@ from reactor.hostfs import (
     content_diff,
     forget_record,
     read_record,
+    refuse_replacement,
     remove_path,
     write_file,
     write_record,
 )
 from reactor.resources.ca_certificate.store import Store, certificates_in, read_file, store_of_host
-from reactor.resources.textfile import refuse_replacement
 from reactor.resources.trusted_sources import refuse_foreign_file
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import flush, flush_directory, others_may_write
+from reactor.hostfs import belongs_to_another, drop_lists, flush, flush_directory, others_may_write
 from reactor.resources.download.download_origin import Origin
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -113,6 +113,8 @@ class Partial:
     async def place(self, owner: tuple[int, int], mode: int) -> None:
         """Move the complete download to its path, atomically and durably."""
         Origin.remove_note(self._fd)
+        if belongs_to_another(self._directory, owner[0]):
+            drop_lists(self._fd)
         os.fchown(self._fd, *owner)
         os.fchmod(self._fd, mode)
         await flush(self._fd)

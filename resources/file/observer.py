@@ -204,9 +204,8 @@ class Observer:
             if not stat.S_ISREG(found.st_mode):
                 return None
             if found.st_size != len(content.data) and is_short(found) and _is_readable(found):
-                return self._state(
-                    _FILE, found, wanted, same_content=False, short=ShortFile(parent, found.st_dev)
-                )
+                short = ShortFile(parent, found.st_dev)
+                return self._state(_FILE, found, wanted, same_content=False, short=short)
             return self._compare_open(os.open(base, _OPEN, dir_fd=directory), content, wanted, now, parent)
         except (OSError, ResourceError):
             return None
@@ -221,8 +220,8 @@ class Observer:
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
-        except PermissionError:
-            return self._unreadable(wanted)
+        except (PermissionError, BlockingIOError) as error:
+            return self._unreadable(wanted, error)
         return self._compare_open(fd, content, wanted, now)
 
     def _compare_open(
@@ -250,8 +249,8 @@ class Observer:
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
-        except PermissionError:
-            return self._unreadable(wanted)
+        except (PermissionError, BlockingIOError) as error:
+            return self._unreadable(wanted, error)
         try:
             found = os.fstat(fd)
             same = False
@@ -281,15 +280,16 @@ class Observer:
             self._stamp = stamp_of(found)
         return self._correct
 
-    def _unreadable(self, wanted: Attributes) -> FileState:
-        """The state of a file that we may not read, if it is ours and the desired mode makes it readable."""
+    def _unreadable(self, wanted: Attributes, error: OSError) -> FileState:
+        """The state of a file of ours with a wrong mode, or on which a former owner has a lease. Else raises ``error``."""
         fd = open_path(self.desired.path)
         try:
             found = os.fstat(fd)
         finally:
             os.close(fd)
-        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.settings.mode:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self.desired.path)
+        is_ours = found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != wanted.mode
+        if not (found.st_uid != wanted.uid if isinstance(error, BlockingIOError) else is_ours):
+            raise error
         return self._state(type_of(found.st_mode), found, wanted)
 
     def _follow(self, found: os.stat_result, wanted: Attributes) -> FileState:

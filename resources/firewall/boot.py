@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from reactor import Action
-from reactor.hostfs import ErrorContext, remove_path
+from reactor.hostfs import ErrorContext, refuse_replacement, remove_path
 from reactor.resources import textfile
 from reactor.resources.firewall.nft import text_of
 from reactor.resources.firewall.ruleset import Line
@@ -97,7 +97,7 @@ def preflight(table: str, now: BootFiles, then: BootFiles) -> None:
     """Raise the ResourceError with which a file could not be written or removed."""
     for path, old, new in zip(paths(table), now, then, strict=True):
         if path is not None and old != new:
-            textfile.refuse_replacement(path)
+            refuse_replacement(path)
 
 
 def _whole(text: str, _: str) -> str:

@@ -150,6 +150,15 @@ class Hostname(Resource[HostnameState], kind="hostname"):
             plan.append(Action(f"Would have given {words}", f"gave {words}", run, diff, is_proof=True))
         return tuple(plan)
 
+    async def preflight(self, state: HostnameState) -> None:
+        """Check that the files can be written."""
+        if state.static != self._wanted:
+            textfile.refuse_unwritable(HOSTNAME)
+        if self.pretty is not None and state.pretty != self.pretty:
+            textfile.refuse_unwritable(MACHINE_INFO)
+        if state.lacks_address:
+            textfile.refuse_unwritable(HOSTS)
+
     async def reversal(self, state: HostnameState) -> Self:
         """The names as they were. A pretty host name stays if there was none before."""
         former = state.static or state.running

@@ -146,10 +146,15 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
 
     async def preflight(self, state: ModuleState) -> None:
         """Check that modules can be loaded here, that there is such a module, and that nothing uses one that goes."""
-        for path, text in ((self._boot_file, self._boot_text), (self._settings_file, self._settings_text)):
+        for path, text, found in (
+            (self._boot_file, self._boot_text, state.at_boot),
+            (self._settings_file, self._settings_text, state.settings),
+        ):
             if text is not None:
                 with ErrorContext(f"write {path}"), Parent(path):
                     pass
+            if text != found:
+                textfile.refuse_unwritable(path)
         is_wanted = self.ensure == "present"
         if is_wanted is state.is_there:
             return

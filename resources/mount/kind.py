@@ -29,7 +29,7 @@ from reactor.resources.mount import preflight, swap
 from reactor.resources.mount.comparison import is_known, is_same, respelled
 from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, entries_at, subject_of
 from reactor.resources.mount.mount_table import Mounted, mounts_at
-from reactor.resources.mount.planner import plan_mount
+from reactor.resources.mount.planner import edits_table, plan_mount
 from reactor.resources.mount.state import Desired, MountState
 from reactor.resources.mount.swap import areas_at
 from reactor.watchers.readiness import MOUNTS, ReadinessWatch
@@ -191,9 +191,12 @@ class Mount(Resource[MountState], kind="mount"):
         return plan_mount(Desired(self.ensure, self._entry, self.options, self._forms), state)
 
     async def preflight(self, state: MountState) -> None:
-        """Check that the mount point and the device exist."""
+        """Check that the mount point and the device exist, and that the table can be written."""
         refuse = swap.refuse if self._is_swap else preflight.refuse
-        await refuse(Desired(self.ensure, self._entry, self.options), state)
+        desired = Desired(self.ensure, self._entry, self.options)
+        await refuse(desired, state)
+        if edits_table(desired, state):
+            textfile.refuse_unwritable(FSTAB)
 
     async def reversal(self, state: MountState) -> Self:
         """The line as it was in /etc/fstab, mounted if it was mounted; or no line.

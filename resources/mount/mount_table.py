@@ -31,8 +31,9 @@ class Mounted(NamedTuple):
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
     """The mounts at ``point``, the topmost last. Raises ResourceError for a symlink of another user on the way."""
-    with ErrorContext(f"read {MOUNTS}"):
+    with ErrorContext(f"look at {point}"):
         real = real_path(point)
+    with ErrorContext(f"read {MOUNTS}"):
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)
 
 
@@ -70,7 +71,7 @@ def mount_point(path: str) -> Iterator[Operand]:
             if stat.S_ISLNK(
                 os.fstat(handle).st_mode
             ):  # the mount would be at its target, and would never be found here
-                there = os.path.realpath(path)
+                there = _target(path)
                 raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
             yield _operand(path, handle, directory, base)
         finally:
@@ -109,6 +110,15 @@ def real_path(path: str) -> str | None:
         return os.path.join(os.readlink(f"/proc/self/fd/{fd}"), os.path.basename(path))
     finally:
         os.close(fd)
+
+
+def _target(path: str) -> str:
+    """Where the symlink leads. Raises as `open_resolved`."""
+    handle = open_resolved(path)
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)
 
 
 def _operand(path: str, handle: int, directory: int, base: str) -> Operand:

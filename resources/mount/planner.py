@@ -30,6 +30,11 @@ def plan_mount(desired: Desired, state: MountState) -> Plan:
     return (*unmounted(desired, state), *_unlisted(desired, state))
 
 
+def edits_table(desired: Desired, state: MountState) -> bool:
+    """Whether the plan edits /etc/fstab."""
+    return bool((_unlisted if desired.ensure == "absent" else _listed)(desired, state))
+
+
 def _mounted(desired: Desired, state: MountState) -> Plan:
     entry = desired.entry
     if not state.mounts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from reactor import masked_start
 from reactor.resources.process import Completed, output_tail
 
 _BEGINS: Final = re.compile(
@@ -30,7 +31,9 @@ def error_lines_in(text: str) -> str:
     """The lines about the cause of a failure in ``text``, each once and on its own line; empty if there are none."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     # A repeated attempt reports its error repeatedly.
-    important = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_important_lines(lines))))
+    important = list(
+        dict.fromkeys(masked_start(lines[number], _WIDTH) for number in sorted(_important_lines(lines)))
+    )
     if len(important) > _MOST:
         important[_MOST:] = [f"... and {len(important) - _MOST} lines more"]
     return "".join(f"\n  {line}" for line in important)

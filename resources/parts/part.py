@@ -40,7 +40,7 @@ from reactor.hostfs import (
     accounts_of,
     content_diff,
     new_file_diff,
-    refuse_read_only,
+    refuse_replacement,
 )
 from reactor.resources.file.property_types import Account, Mode, parse_mode
 from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
@@ -194,12 +194,12 @@ class Part(Resource[PartState]):
         return (Action.proven(state.change, self._apply_alone, partial(self._diff, state.found)),)
 
     async def preflight(self, state: PartState) -> None:
-        """Check that the validator can be started, and that the directory is writable."""
+        """Check that the validator can be started, and that the file can be replaced."""
         for command in self._commands(self.path, (self,)):
             await Validator(command).require_startable()
         real = state.found.real if state.found is not None else self.path
-        with ErrorContext(f"write {self.path}"), Parent(real) as (directory, _):
-            refuse_read_only(directory)
+        with ErrorContext(f"write {self.path}"), Parent(real):  # its directory must be there
+            refuse_replacement(real)
         if not state.exists and self.create:
             await self._attributes()
 
@@ -271,9 +271,6 @@ class Part(Resource[PartState]):
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The file; everything, if a command validates it."""
         yield self.path
-        real = os.path.realpath(self.path)
-        if real != self.path:
-            yield real
         if self.validate_with is not None:
             yield SandboxAccess.ANYTHING
 
@@ -323,7 +320,7 @@ def _peers(path: str) -> list[Part]:
 
 async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
     """Change all parts in the present content and write it, if it differs. Raises ResourceError."""
-    async with lock_of(os.path.realpath(path)):  # noqa: ASYNC240 - as fast as the read that follows
+    async with lock_of((await look(path)).real):
         for number in range(_ATTEMPTS):
             await trio.sleep(number * _PAUSE)  # a program that truncates a file first has written it by then
             if (composed := await _attempt(path, members)) is not None:

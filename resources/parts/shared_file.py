@@ -123,7 +123,7 @@ async def look_again(path: str) -> Found:
 def _refuse_dangling_link(path: str) -> None:
     if os.path.islink(path):
         words, hint = f"{path} is a symlink that leads nowhere", "name the file, or remove the symlink"
-        raise ResourceError(words, hint, missing=os.path.realpath(path))
+        raise ResourceError(words, hint, missing=path)
 
 
 def _cache(path: str, data: bytes, real: str, status: os.stat_result, now: int) -> Found:
@@ -174,7 +174,7 @@ def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
         if status.st_size > LARGEST:
             words = f"{path} has {status.st_size >> 20} MiB, and only files of up to {LARGEST >> 20} can be edited"
             raise ResourceError(words, "name a smaller file")
-        real = os.path.realpath(path)
+        real = os.readlink(f"/proc/self/fd/{fd}")
         if real != path:
             _require_same(path, real, status)
         yield fd, status, real
@@ -184,10 +184,14 @@ def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
 
 def _require_same(path: str, real: str, status: os.stat_result) -> None:
     """Raise ResourceError unless ``real`` is the file that was opened: a symlink may have been replaced meanwhile."""
-    fd = open_content(real)
+    elsewhere = ResourceError(f"{path} leads elsewhere by now", "see who replaces the file or the symlink")
+    try:
+        fd = open_content(real)
+    except FileNotFoundError:
+        raise elsewhere from None
     try:
         if not os.path.samestat(os.fstat(fd), status):
-            raise ResourceError(f"{path} leads elsewhere by now", "see who replaces the symlink")
+            raise elsewhere
     finally:
         os.close(fd)
 

@@ -11,6 +11,8 @@ from typing import Final
 
 import trio
 
+from reactor import masked_start
+
 TAIL_BYTES = 64 * 1024
 """The bytes of each stream that are kept, and the longest line that is passed on in one piece."""
 _WORDS_LINES = 3
@@ -59,7 +61,7 @@ def _decode(data: bytearray) -> str:
 def output_tail(stdout: str, stderr: str) -> str:
     """The last lines of the output for an error message, each on its own line; from stderr if it is not empty."""
     lines = [line.rstrip() for line in (stderr if stderr.strip() else stdout).splitlines() if line.strip()]
-    return "".join(f"\n  {line[:_WORDS_WIDTH]}" for line in lines[-_WORDS_LINES:])
+    return "".join(f"\n  {masked_start(line, _WORDS_WIDTH)}" for line in lines[-_WORDS_LINES:])
 
 
 @contextmanager

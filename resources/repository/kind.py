@@ -163,6 +163,12 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         what = "added the repository" if state.text is None else "changed the repository"
         return (Action.proven(what, self._add, self._diff), *modes)
 
+    async def preflight(self, state: RepositoryState) -> None:
+        """Check that its files can be written or removed."""
+        for path, found, wanted in zip(self._files, state[:2], self._desired[:2], strict=True):
+            if found != wanted:
+                textfile.refuse_unwritable(path)
+
     async def reversal(self, state: RepositoryState) -> Self:
         """No repository, if there was none.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from reactor import ResourceError
+from reactor import ResourceError, masked_start
 from reactor.resources.enumeration import listed
 from reactor.resources.process import ENVIRONMENT, Command, run
 from reactor.watchers.dbus import CallError, Scope
@@ -91,7 +91,7 @@ async def failed(
     # After an earlier failure, the unit keeps the result of that failure.
     if _TOO_OFTEN in journal:
         words["Result"] = "start-limit-hit"
-    lines = "".join(f"\n  {line[:_JOURNAL_WIDTH]}" for line in journal.splitlines())
+    lines = "".join(f"\n  {masked_start(line, _JOURNAL_WIDTH)}" for line in journal.splitlines())
     if conflicting:
         verb = "conflicts" if len(conflicting) == 1 else "conflict"
         reason = f": {listed(conflicting)} {verb} with it, and was started"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from reactor import ResourceError
 from reactor.hostfs import ErrorContext, names_of, open_directory
@@ -23,16 +24,17 @@ def refuse_exposed(path: str, home: str, uid: int, but: str | None = None) -> No
     As in sshd, nothing above the home directory matters.
     """
     here = os.path.dirname(path)
-    stop = os.path.realpath(home)
+    stop = None
+    with suppress(OSError):  # the home may be missing where the keys are elsewhere
+        stop = os.stat(home)
     while True:
-        if here != but:
-            _refuse(here, uid)
-        if here in ("/", home) or os.path.realpath(here) == stop:
+        status = None if here == but else _refuse(here, uid)
+        if here in ("/", home) or (status and stop and os.path.samestat(status, stop)):
             return
         here = os.path.dirname(here)
 
 
-def _refuse(directory: str, uid: int) -> None:
+def _refuse(directory: str, uid: int) -> os.stat_result:
     with ErrorContext(f"look at {directory}"):
         handle = open_directory(directory)
         try:
@@ -40,7 +42,7 @@ def _refuse(directory: str, uid: int) -> None:
         finally:
             os.close(handle)
     if is_safe(status, uid):
-        return
+        return status
     owner, user = names_of(status.st_uid, 0)[0], names_of(uid, 0)[0]
     if status.st_uid not in (0, uid):
         words = f"sshd ignores the keys of {user}: {directory} belongs to {owner}"

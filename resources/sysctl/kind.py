@@ -198,6 +198,8 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         if self._text is not None:
             with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
+        if state.persisted != self._text:
+            textfile.refuse_unwritable(self._key.file)
         if self.value is None or state.running == self.value:
             return
         if not os.access(self._key.path, os.W_OK):

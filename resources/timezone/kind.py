@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     Watch,
 )
+from reactor.hostfs import refuse_replacement
 from reactor.resources import textfile
 from reactor.resources.system_link import read_link, write_link
 
@@ -130,7 +131,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
     async def preflight(self, state: TimezoneState) -> None:
         """Check that the link and the file can be replaced."""
         if state.zone != self._wanted:
-            textfile.refuse_replacement(LOCALTIME)
+            refuse_replacement(LOCALTIME)
         if state.text != f"{self._wanted}\n":
             textfile.refuse_unwritable(TIMEZONE)
 

@@ -336,3 +336,38 @@ async def test_in_a_directory_for_all_a_volume_must_be_of_root(home, what):
     os.lchown(shared / "data", STRANGER, STRANGER)
     with pytest.raises(ResourceError, match="another user can change what of the host"):
         await refuse_foreign_volumes([f"{shared}/data:/data"])
+
+
+@pytest.fixture(params=["home", "shared"])
+def moved(request, home) -> Path:
+    """A symlink of root to its directory, where a user may rename it: in their directory, or in one of their group."""
+    where = home
+    if request.param == "shared":
+        (where := home.parent / "shared").mkdir()
+        os.chown(where, 0, STRANGER)
+        where.chmod(0o2775)
+    (where / "current").symlink_to(home.parent / "root")
+    (where / "current").rename(where / "conf")
+    return where / "conf"
+
+
+def test_a_symlink_of_root_that_another_user_may_have_moved_leads_nowhere(reactor, manifest, moved, way):
+    wanted = f'{{ensure: present, owner: "{STRANGER}", group: "{STRANGER}", mode: "0644"}}'
+    done = reactor("run", "--converge-once", manifest(f"resources: [file: [{{{moved}/app.conf: {wanted}}}]]"))
+    assert "may have put there, into a directory of root; refusing to follow it" in done.out
+    found = (moved.resolve() / "app.conf").stat()
+    assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)
+
+
+def test_a_symlink_of_root_is_followed_to_what_belongs_to_the_owner_of_its_directory(home, way):
+    (home / "releases").mkdir()
+    os.chown(home / "releases", STRANGER, STRANGER)
+    (home / "current").symlink_to("releases")
+    os.close(open_directory(str(home / "current")))
+
+
+def test_a_symlink_of_root_in_a_sticky_directory_is_followed(home, way):
+    (sticky := home.parent / "sticky").mkdir()
+    sticky.chmod(0o1777)
+    (sticky / "current").symlink_to(home.parent / "root")
+    os.close(open_directory(str(sticky / "current")))

@@ -245,3 +245,30 @@ async def test_a_link_to_a_file_above_its_own_directory_is_disarmed_with_both_di
     assert set(watch.watcher._tree.root.subtree) > before
     watch.watcher.disarm(link, 5)
     assert {each.path for each in watch.watcher._tree.root.subtree} == {each.path for each in before}
+
+
+async def test_a_chain_of_thousands_of_symlinks_ends_no_watcher(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    """Anybody may make one where they may write, also in place of a directory that leads to a managed file."""
+    for number in range(3000):
+        (tmp_path / str(number)).symlink_to(str(number + 1))
+    await watch.arm(tmp_path / "0" / "file", tmp_path / "other")
+    assert "symbolic links" in sink.reports[0][1]
+    await assert_heard(tmp_path / "other", sink, vertex=1)
+
+
+async def test_a_symlink_with_a_very_long_way_is_polled_and_costs_few_watches(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    """Another user can put 2,000 directories into each; to watch them all takes a second, in which nothing is repaired."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link").symlink_to("d/../" * 800 + "d")
+    await watch.arm(tmp_path / "link" / "file")
+    assert len(list(watch.watcher._tree.root.subtree)) < 100
+    assert "symbolic links" in sink.reports[0][1]
+    (tmp_path / "new").symlink_to("d")
+    (tmp_path / "new").replace(tmp_path / "link")
+    await sink.next_marks(0)
+    await assert_heard(tmp_path / "d" / "file", sink)
+    assert sink.states == {0: "armed"}

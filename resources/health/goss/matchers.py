@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
-from reactor import ResourceError, gjson_get
+from reactor import ResourceError, gjson_get, masked_start
 from reactor.resources.health.goss.patterns import check_patterns, have_patterns, regexp
 from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
@@ -97,7 +97,7 @@ Expected = Annotated[Any, AfterValidator(check_matcher)]
 
 def _shown(value: Any) -> str:
     line = json.dumps(value, ensure_ascii=False, default=str)
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+    return line if len(line) <= _SHOWN else f"{masked_start(line, _SHOWN)}..."
 
 
 # ---- conversion of values ----
