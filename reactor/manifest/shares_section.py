@@ -35,7 +35,7 @@ def add_shares(root: Mapping, problems: Problems, context: ExpressionContext, sh
         at = node.key_at(name)
         if not SHARED_NAME.fullmatch(name):
             hint = "use a-z, A-Z, 0-9, - and _, at most 63"
-            problems.add("R0109", f"{name[:80]!r} is no name of a shared value", at, hint)
+            problems.add("R0109", f"{name[:80]!r} is not a name for a shared value", at, hint)
         elif name in found.secret:
             hint = "all hosts of the fleet can read what is shared: share no secret"
             problems.add("R0109", f"the shared value {name} contains a secret", at, hint)

@@ -128,9 +128,7 @@ class Tree:
     def _link(self, member: Member, base: str) -> None:
         """Create a hard link to a file that was unpacked before. No other target is allowed: it could be outside."""
         *above, target = _parts(member.target)[self._strip :] or ("",)
-        missing = (
-            f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
-        )
+        missing = f"{member.name!r} in the archive is a hard link to {member.target!r}, which is not a file before it"
         try:
             directory = self._open(tuple(above), create=False)
         except FileNotFoundError as error:

@@ -23,7 +23,7 @@ def _check_password(text: str) -> str:
     register_secret(text)  # before anything can fail: errors quote the manifest
     if not _HASH.fullmatch(text):
         raise ValueError(
-            "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
+            "this is not the hash of a password: make one with openssl passwd -6, or write '*' for none"
         )
     return text
 
@@ -42,7 +42,7 @@ def _check_no_colon(path: str) -> str:
 
 def _check_expiry(text: str) -> str:
     if text != "never" and not is_date(text):
-        raise ValueError(f"{text!r} is no date: write it as 2030-12-31, or never")
+        raise ValueError(f"{text!r} is not a date: write it as 2030-12-31, or never")
     return text
 
 

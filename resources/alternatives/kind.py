@@ -228,7 +228,7 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         if path is not None and path not in group.choices:
             hint = f"choose one of {', '.join(sorted(group.choices))}; or write link and priority to add it"
             raise ResourceError(
-                f"{path} is no alternative of {self.name}", hint, missing=database_file(self.name)
+                f"{path} is not an alternative of {self.name}", hint, missing=database_file(self.name)
             )
 
     def _best(self, group: Group | None) -> str | None:

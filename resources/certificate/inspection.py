@@ -118,7 +118,9 @@ def _content_fault(
     extensions = document.extensions
     if _is_authority(extensions) != profile.is_authority:
         return (
-            "it is a certificate authority" if not profile.is_authority else "it is no certificate authority"
+            "it is a certificate authority"
+            if not profile.is_authority
+            else "it is not a certificate authority"
         )
     if profile.common_name is not None:
         found = document.subject.rfc4514_string()

@@ -146,7 +146,9 @@ def _authority_of(files: AuthorityFiles) -> Authority:
     except x509.ExtensionNotFound:
         is_authority = False
     if not is_authority:
-        words = f"the certificate in {files.certificate} may not sign others: it is no certificate authority"
+        words = (
+            f"the certificate in {files.certificate} may not sign others: it is not a certificate authority"
+        )
         raise ResourceError(
             words, "name that of an authority; a certificate resource makes one with authority: true"
         )

@@ -44,7 +44,7 @@ def _check_value(value: Any) -> Any:
         raise ValueError("a limit is a number, unlimited, or {soft: ..., hard: ...}")
     for each in parts.values():
         if isinstance(each, bool) or not (isinstance(each, int) or each == _UNLIMITED):
-            raise ValueError(f"{each!r} is no limit: write a number, or unlimited")
+            raise ValueError(f"{each!r} is not a limit: write a number, or unlimited")
     return value
 
 

@@ -231,8 +231,8 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDxLMTqWqoI9oZm1+YYJQWcH6TMdbzZ9SLfVz
         (KEY, "no Ed25519 key with a name before it"),
         (f"ann a b {KEY}", "no Ed25519 key with a name before it"),
         (f"ann cert-authority {KEY}", "the option 'cert-authority' is not understood"),
-        (f'ann valid-before="soon" {KEY}', "'soon' is no time such as"),
-        (f'ann valid-before="20261399Z" {KEY}', "'20261399Z' is no time such as"),
+        (f'ann valid-before="soon" {KEY}', "'soon' is not a time such as"),
+        (f'ann valid-before="20261399Z" {KEY}', "'20261399Z' is not a time such as"),
         (f"ann {KEY[:-4]}", "damaged"),
         (f"ann {KEY}=!", "not base64|padding"),
         (

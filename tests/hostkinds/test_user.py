@@ -408,7 +408,7 @@ async def test_no_process_has_the_hash_among_its_arguments(tmp_path, monkeypatch
     "password", ["hunter2", "", "a:b", "$6$salt$ha:sh", "$6$salt$hash\n", "secret with spaces"]
 )
 def test_what_is_no_hash_is_refused_without_showing_it(password):
-    with pytest.raises(ValueError, match="this is no hash of a password") as raised:
+    with pytest.raises(ValueError, match="this is not the hash of a password") as raised:
         User(name="alice", password=password)
     assert not password or password not in str(raised.value)
 
@@ -472,8 +472,8 @@ async def test_what_an_earlier_version_left_alone_has_to_be_recorded_too():
         ({"home": "/a:b"}, "colons"),
         ({"shell": "/bin/\x1b"}, "control characters"),
         ({"comment": "a:b"}, "without colons"),
-        ({"expires": "2030-02-30"}, "is no date"),
-        ({"expires": "tomorrow"}, "is no date"),
+        ({"expires": "2030-02-30"}, "is not a date"),
+        ({"expires": "tomorrow"}, "is not a date"),
     ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):

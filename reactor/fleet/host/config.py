@@ -250,7 +250,7 @@ class _Reader:
         try:
             self._parse(text)
         except ReactorError as error:
-            self._fail(node, f"this is no expression: {error.message}", error.hint)
+            self._fail(node, f"this is not an expression: {error.message}", error.hint)
         return text
 
     def _names(self, name: str) -> tuple[str, ...]:
@@ -259,7 +259,9 @@ class _Reader:
     def _name_of(self, node: Node) -> str:
         text = self._text(node)
         if not is_host_id(text):
-            self._fail(node, f"{text!r} is no name", "only a-z, 0-9 and - are allowed, and - not at an end")
+            self._fail(
+                node, f"{text!r} is not a valid name", "only a-z, 0-9 and - are allowed, and - not at an end"
+            )
         return text
 
     def _servers(self) -> tuple[str, ...]:

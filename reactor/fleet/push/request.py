@@ -44,7 +44,7 @@ class Request(NamedTuple):
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise RequestFormError("the first line of stdin is no request of 'reactor push'") from error
+            raise RequestFormError("the first line of stdin is not a request of 'reactor push'") from error
         return cls._checked(found)
 
     @classmethod
