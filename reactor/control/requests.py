@@ -60,9 +60,9 @@ async def body_of(
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
     if not isinstance(body, dict):
-        refuse("the body is not a JSON object", f"it may hold {', '.join(sorted(known))}")
+        refuse("the body is not a JSON object", f"its keys are {', '.join(sorted(known))}")
     if unknown := body.keys() - known:
-        refuse(f"there is no {min(unknown)!r} in it", f"it may hold {', '.join(sorted(known))}")
+        refuse(f"the body has the unknown key {min(unknown)!r}", f"its keys are {', '.join(sorted(known))}")
     return body
 
 

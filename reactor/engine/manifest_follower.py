@@ -25,8 +25,8 @@ MOST_VERSIONS: Final = 10
 """How many versions of one file a one-shot run follows: a file that keeps changing must not keep it from ending."""
 
 _FORETOLD: Final = "Would have loaded the manifest again: what its new version says is not known yet"
-_FIX_VERSION: Final = "correct what writes the manifest, or what it writes"
-_FIX_LOOP: Final = "let what writes the manifest write the same every time"
+_FIX_VERSION: Final = "correct the resource that writes the manifest, or the content that it writes"
+_FIX_LOOP: Final = "make the resource that writes the manifest write the same content every time"
 
 
 class Origin(Protocol):
@@ -124,8 +124,8 @@ class ManifestFollower:
             return result
         if await self.renew():
             return None
-        error = f"{path} has been made, and can't be used"
-        hint = "fix what was wrong with it when it was loaded"
+        error = f"{path} was created by this run, and can't be used"
+        hint = "fix the problem that was shown when it was loaded"
         return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def with_elements(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
@@ -136,8 +136,8 @@ class ManifestFollower:
         if not deferred.is_refused and await self.renew():
             return None
         deferred.refuse()
-        error = "the loop has other elements now, and the manifest can't be used with them"
-        hint = "its errors are shown above; the resources of before stay in force"
+        error = "the elements of the loop have changed, and the manifest is invalid with the new ones"
+        hint = "the errors are shown above; the former resources stay in force"
         return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def take(self) -> bool:

@@ -182,7 +182,8 @@ class Prechecks:
             return CheckResult(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh:
             return CheckResult(
-                Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
+                Outcome.WOULD_CHANGE,
+                ("Would have refreshed its subscribers: resources of the child manifest changed",),
             )
         return AS_DESIRED
 

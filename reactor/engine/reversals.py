@@ -75,7 +75,7 @@ class Reversals:
         If an edit has made it change more than is stored, that is added. Raises ResourceError or OSError when that is impossible.
         """
         if self._run_store is None:
-            hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
+            hint = "give it a state directory, or remove reverse: a resource that leaves the manifest then stays as it is"
             raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
         stored = self._run_store.reversal_of(resource.ref)
         if stored is None and self._is_first_change(self._run_store, resource):

@@ -23,7 +23,7 @@ LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
 SOCKET_FILE = "control.sock"
 PROOF_FILE = "proof.json"
-ANOTHER = f"use another one with --state-dir or {ENVIRONMENT_VARIABLE}"
+ANOTHER = f"use another state directory: --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
@@ -140,7 +140,7 @@ class StateDirectory:
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)
-            raise LockedError(text, f"stop that one, or {ANOTHER}") from None
+            raise LockedError(text, f"stop that run, or {ANOTHER}") from None
         except OSError as error:
             os.close(descriptor)
             raise StateDirectoryError.of(error, f"can't lock {path}") from error

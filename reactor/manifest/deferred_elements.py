@@ -111,7 +111,7 @@ class DeferredElements(DeferredBinding):
         if found != self._unusable:
             self._last_found, self._former = found, self._known.get(self._ref)
             self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
-        raise ResourceError("the loop has other elements than the manifest was loaded with", _FIX)
+        raise ResourceError("the elements of the loop have changed since the manifest was loaded", _FIX)
 
     @property
     def is_refused(self) -> bool:

@@ -269,7 +269,7 @@ class ExpressionFunctions:
         hint = "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
         if self.scope.strict:
             raise FunctionError(message, hint)
-        warning = ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0)
+        warning = ExpressionError(f"{message}, so the string itself is the result, as in CCM", 0, 0)
         self.scope.warnings.pending.append(warning)
         return text
 

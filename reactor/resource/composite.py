@@ -49,7 +49,7 @@ class Composite(Resource[None]):
             yield PropertyProblem(("slot",), f"{self.kind} changes nothing itself", hint)
         if self.meta.now == "audit":
             hint = "set it on the resources of that manifest"
-            yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that show the time", hint)
+            yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that can show the time", hint)
 
     def refuse(self, reason: str, *, is_missing: bool = False) -> None:
         """Record why the other manifest is not applied; ``is_missing`` if the file does not exist yet."""

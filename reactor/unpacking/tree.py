@@ -198,7 +198,7 @@ def _parts(name: str) -> Parts:
     """Split a path that starts at the root of the archive. Raises UnpackingError if it leaves the root."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
-        raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
+        raise UnpackingError(f"the archive holds a path that leads out of its directory: {name!r}")
     if len(parts) > DEEPEST:
         raise UnpackingError(f"the archive is more than {DEEPEST} directories deep: {name[:60]!r}...")
     return parts

@@ -56,9 +56,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.gid == 0):
-            yield PropertyProblem(
-                ("ensure",), "the group root can't be absent", "name the group that is to go"
-            )
+            yield PropertyProblem(("ensure",), "the group root can't be absent", "name the group to remove")
 
     def watches(self) -> Iterable[Watch]:
         """The file of groups."""
@@ -147,9 +145,7 @@ class Group(Resource[GroupLine | None], kind="group"):
 
     def _remove(self, state: GroupLine) -> Action:
         if state.gid == 0:
-            raise ResourceError(
-                f"{self.name} has gid 0; refusing to remove it", "name the group that is to go"
-            )
+            raise ResourceError(f"{self.name} has gid 0; refusing to remove it", "name the group to remove")
         return self._step("removed the group", "groupdel")
 
     def _change_members(self, found: tuple[str, ...]) -> Plan:

@@ -104,7 +104,7 @@ class UserProperties(Resource[UserState]):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
-            yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
+            yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user to remove")
         if self.non_unique and self.uid is None:
             yield PropertyProblem(
                 ("non_unique",), "non_unique is about the uid", "add uid, or remove non_unique"

@@ -90,7 +90,7 @@ class CertificateState(NamedTuple):
 
 
 class Certificate(Resource[CertificateState], kind="certificate"):
-    """Keep a private key and its certificate, and renew both before the certificate ends."""
+    """Keep a private key and its certificate, and renew both before the certificate expires."""
 
     example = "/etc/ssl/app --names app.example.com"
     needed_to_show = frozenset(("names",))
@@ -131,7 +131,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     valid_for: Annotated[Duration, Field(gt=0)] = _YEAR
     """How long it holds. An ACME server decides that itself, and none holds longer than its authority."""
     renew_before: Annotated[Duration, Field(gt=0)] | None = None
-    """How long before its end it is renewed, at most two thirds of its time; by default a third of its time."""
+    """How long before it expires it is renewed, at most two thirds of its time; by default a third of its time."""
     owner: Account | None = None
     """The owner of the key; by default the user that runs reactor."""
     group: Account | None = None

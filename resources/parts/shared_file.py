@@ -187,7 +187,7 @@ def _require_same(path: str, real: str, status: os.stat_result) -> None:
     fd = open_content(real)
     try:
         if not os.path.samestat(os.fstat(fd), status):
-            raise ResourceError(f"{path} leads elsewhere by now", "see who replaces the symlink")
+            raise ResourceError(f"{path} now leads elsewhere", "see who replaces the symlink")
     finally:
         os.close(fd)
 

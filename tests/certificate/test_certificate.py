@@ -237,7 +237,7 @@ async def test_it_is_renewed_when_its_time_has_come(pair):
         await story.until(lambda: os.readlink(pair / "current") != first)
         await story.rest()
     assert fits(pair)
-    assert "as it ends at" in str([check.actions for check in story.checks(resource.ref)])
+    assert "as it expires at" in str([check.actions for check in story.checks(resource.ref)])
 
 
 LOOP = """

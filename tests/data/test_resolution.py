@@ -161,7 +161,7 @@ def test_a_function_that_data_do_not_have_says_where_it_can_be_called():
     (problem,) = resolved("data: {a: '${ secret(1) }'}").problems
     assert (
         problem.hint
-        == "expressions in data know no files and no secrets: call it in a property of a resource"
+        == "expressions in data can't read files or secrets: call the function in a property of a resource"
     )
 
 

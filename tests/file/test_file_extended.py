@@ -252,7 +252,7 @@ def test_capabilities_are_what_getcap_reads(tmp_path):
         ({"ensure": "directory", "capabilities": "cap_chown=ep"}, "a directory has no capabilities"),
         ({"ensure": "link", "target": "x", "acl": []}, "a link has no acl"),
         ({"ensure": "absent", "xattrs": {"user.a": "b"}}, "an absent file has no xattrs"),
-        ({"xattrs": {"a": "b"}}, "is no extended attribute"),
+        ({"xattrs": {"a": "b"}}, "is not an extended attribute"),
         ({"xattrs": {"system.posix_acl_access": "b"}}, "properties of their own"),
         ({"xattrs": {"security.capability": "b"}}, "properties of their own"),
         ({"xattrs": {"user.a": "0xq"}}, "no digits in hex"),

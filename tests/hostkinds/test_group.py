@@ -157,4 +157,4 @@ async def test_a_run_that_ends_sees_that_a_user_took_a_group_along():
     assert not line("group", "web")
     check = story.checks(group.ref)[-1]
     assert check.result is Result.FAILED
-    assert check.error.startswith("as desired at first, and no more, since user#web was changed")
+    assert check.error.startswith("as desired at first, but no longer, since user#web was changed")

@@ -28,7 +28,7 @@ def test_what_does_not_hold_is_an_error_with_the_message_and_the_place_of_the_co
         "data: {n: 3}\nassertions:\n  - assert: Data.n > 5\n    message: n is {{ Data.n }}, too few\n"
         "  - assert: Data.n > 6\nresources: []\n"
     )
-    assert reading.messages == ["n is 3, too few", "this does not hold: Data.n > 6"]
+    assert reading.messages == ["n is 3, too few", "the assertion failed: Data.n > 6"]
     assert reading.positions == [(3, 13), (5, 13)]
     assert {each.code for each in reading.diagnostics} == {"R0117"}
 

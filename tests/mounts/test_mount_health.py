@@ -151,7 +151,7 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     with trio.fail_after(50 * mount_health.TIMEOUT):
         for _ in range(100):
             await ask()
-    words = f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
+    words = f"restore {mount.source}, which serves it, or unmount it: umount --lazy {mount.point}"
     assert set(reasons) == {(f"fuse at {mount.point} does not answer", words)}
     assert questions == [str(mount.point)]
 
