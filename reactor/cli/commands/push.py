@@ -85,7 +85,7 @@ def _what_to_do(command: _Command) -> _Command:
         click.option("--rollback", is_flag=True, help="Bring back the bundle that each host had before. Takes no DIRECTORY."),
         click.option("--stay", is_flag=True, help="Install reactor as a service on each host, which follows the bundle and repairs drift."),
         click.option("--sudo", is_flag=True, help="Run reactor through 'sudo -n' on each host, also without 'ansible_become' in the inventory."),
-        click.option("--bootstrap", is_flag=True, help="Where reactor is missing, send it along, with its libraries, once: later pushes find it. The host needs the same version of Python as this one."),
+        click.option("--bootstrap", is_flag=True, help="Where reactor is missing, send it along, with its libraries, once: later pushes find it. The host needs the same version of Python as this machine."),
         max_size_option,
     ):  # fmt: skip
         command = option(command)
