@@ -181,7 +181,7 @@ class PackageDirectory(Resource[DirectoryState]):
         await fragile_mounts().ask(self.name)
         identity = await self._identity()
         self._changed_paths.take()
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
         if self.ensure == "absent":
@@ -226,7 +226,7 @@ class PackageDirectory(Resource[DirectoryState]):
 
     async def describe(self) -> Mapping[str, Any]:
         """The installed packages."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             identity = await self._identity()
             uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))

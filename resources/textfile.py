@@ -98,7 +98,7 @@ def refuse_replacement(path: str) -> None:
 
 def mode(path: str) -> int | None:
     """The permissions of the file at ``path``; None if it does not exist. Raises ResourceError."""
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             return stat.S_IMODE(os.stat(path).st_mode)
         except FileNotFoundError:
@@ -130,7 +130,7 @@ def _opened(path: str, _flags: int) -> int:
 
 
 def _attributes(path: str, mode: int) -> Attributes:
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:

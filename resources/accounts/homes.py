@@ -30,7 +30,7 @@ def is_exposed(home: str) -> bool:
         parent, base = os.path.split(parent)
     if not os.path.isdir(parent):
         return False  # nothing can be created there
-    with ErrorContext(f"look at {parent}"):
+    with ErrorContext(f"inspect {parent}"):
         handle = open_directory(parent)
         try:
             return others_may_replace(handle, base)

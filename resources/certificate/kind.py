@@ -191,7 +191,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         """The pair, and whether it is as wanted. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
         self._changed_paths.take()
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             pair = read_pair(self.name)
         self._alarm.set(math.inf)
         if self.ensure == "absent":
@@ -249,7 +249,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     async def describe(self) -> Mapping[str, Any]:
         """The certificate that is there: its names, its end, and whether it is as wanted."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             pair = read_pair(self.name)
         return {"ensure": "absent" if pair.place is Place.NOTHING else "present"}
 

@@ -73,7 +73,7 @@ class ExtendedReconciler:
         except FileNotFoundError:  # removed since
             return await self._observer.observe()
         except OSError as error:
-            raise resource_error(error, f"look at {path}") from error
+            raise resource_error(error, f"inspect {path}") from error
         changes = _changes(found, values)
         return state._replace(changes=changes) if changes else state
 

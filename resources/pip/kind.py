@@ -150,7 +150,7 @@ class Pip(Resource[PipState], kind="pip"):
         identity = await self._installer.identity()
         self._changed_paths.take()
         uid = uid_of(identity)
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
         if self.ensure == "present":
             await self._refuse_foreign_sources(uid)
@@ -253,7 +253,7 @@ class Pip(Resource[PipState], kind="pip"):
 
     def _pythons(self) -> Iterable[str]:
         """The names of the Pythons whose packages the environment may have, as in ``python3.11``."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             try:
                 found = [name for name in os.listdir(f"{self.name}/lib") if name.startswith("python3")]
             except OSError:

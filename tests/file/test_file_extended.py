@@ -290,5 +290,5 @@ async def test_attributes_that_can_not_be_read_are_an_error(place, monkeypatch):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr("reactor.resources.file.extended.read_extended", read)
-    with pytest.raises(ResourceError, match=f"cannot look at {path}: Input/output error"):
+    with pytest.raises(ResourceError, match=f"cannot inspect {path}: Input/output error"):
         await make(path, xattrs={"user.a": "b"}).observe()
