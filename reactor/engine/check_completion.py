@@ -68,11 +68,8 @@ def wanted(resource: Resource, result: CheckResult) -> set[str]:
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
-_OK, _CHANGED, _FAILED = (
-    Outcome.OK,
-    Outcome.CHANGED,
-    Outcome.FAILED,
-)  # looking up a member costs more, see `Outcome`
+# Looking up a member in its class costs more, see `Outcome`.
+_OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 _MOST_ROUNDS: Final = 10
 """How often in a row a one-shot run repairs one resource: undone repairs must not keep the run from ending."""

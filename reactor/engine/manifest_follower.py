@@ -124,9 +124,8 @@ class ManifestFollower:
             return result
         if await self.renew():
             return None
-        error = f"{path} was created by this run, and can't be used"
         hint = "fix the problem that was shown when it was loaded"
-        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
+        return _rejected(f"{path} was created by this run, and can't be used", hint)
 
     async def with_elements(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
         """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
@@ -137,8 +136,7 @@ class ManifestFollower:
             return None
         deferred.refuse()
         error = "the elements of the loop have changed, and the manifest is invalid with the new ones"
-        hint = "the errors are shown above; the former resources stay in force"
-        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
+        return _rejected(error, "the errors are shown above; the former resources stay in force")
 
     async def take(self) -> bool:
         """When nothing is left to do, reload the manifest if it has changed.
@@ -179,3 +177,8 @@ class ManifestFollower:
         if self._is_exhausted:
             return f"the manifest has changed itself more than {MOST_VERSIONS} times in this run", _FIX_LOOP
         return "the manifest was changed by this run and can't be used", _FIX_VERSION
+
+
+def _rejected(error: str, hint: str) -> CheckResult:
+    """The failure of a resource because the manifest can't be loaded with what it provides."""
+    return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")

@@ -153,9 +153,9 @@ def _renamed(reversal: Resource, name: str) -> Resource | None:
 def _is_undone_by(resource: Resource, stored: Resource) -> bool:
     """Whether ``stored`` has all that ``resource`` changes. Raises ResourceError if it restores another thing."""
     if (is_undone := resource.is_undone_by(stored)) is None:
-        words = f"an edit lets {resource.ref} manage another thing, and only the former one could be undone"
+        words = f"the edit makes {resource.ref} manage something else, and only what it managed before could be undone"
         raise ResourceError(
-            words, "take it out for one run, or give it another name: then the former one is undone"
+            words, "remove it for one run, or give it another name: then what it managed before is undone"
         )
     return is_undone
 

@@ -137,7 +137,9 @@ async def test_what_could_not_be_undone_after_an_edit_is_refused(tmp_path, first
     Path("/etc/ssh").mkdir()
     shell("useradd -m ada")
     await converge(tmp_path, first)
-    error = f"an edit lets {first.ref} manage another thing, and only the former one could be undone"
+    error = (
+        f"the edit makes {first.ref} manage something else, and only what it managed before could be undone"
+    )
     with closing(History(str(tmp_path))) as history:
         stored = UndoRecords([UndoRecord(*row) for row in history.originals()], "/etc/site.yaml", print)
     _, story = await converge_once(second, options=RunOptions(noop=True, recorded=stored))
