@@ -13,9 +13,8 @@ _BATCH = 100
 
 def target_of(link: bytes) -> bytes:
     """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle."""
-    with suppress(
-        FileNotFoundError, NotADirectoryError
-    ):  # a dangling symlink is allowed: its target may be created later
+    # A dangling symlink is allowed: its target may be created later.
+    with suppress(FileNotFoundError, NotADirectoryError):
         os.stat(link)
     return os.path.join(os.path.dirname(link), os.readlink(link))
 

@@ -101,9 +101,8 @@ def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str
         return answer(500, refusal.message, refusal.hint, refusal.code)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return answer(
-            400, "the request is incomplete", None, None
-        )  # the client is gone and will not read this
+        # The client is gone and will not read this.
+        return answer(400, "the request is incomplete", None, None)
 
     async def crowded(_request: Request, error: TooManyReadersError) -> Response:
         return answer(503, error.message, "close one of them, or use reactor status", error.code)

@@ -133,9 +133,8 @@ class StateDirectory:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(
-                OSError
-            ):  # the disk is full: a second run gets a shorter message, but can't start either
+            # The disk is full: a second run gets a shorter message, but can't start either.
+            with suppress(OSError):
                 _sign(descriptor, manifest)
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"

@@ -99,9 +99,8 @@ class DeferredElements(DeferredBinding):
             assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         settled = super().settle(resource, outputs, briefly=briefly)
-        found = self._late_values(
-            self._values or {}
-        )  # `settled` is as before if the last try had these values
+        # `settled` is as before if the last try had these values.
+        found = self._late_values(self._values or {})
         self._require_elements(FOR_EACH, found.elements)
         for each in found.nested or ():
             self._require_elements(SUBITEMS, each)

@@ -458,9 +458,8 @@ def test_expel_says_which_of_three_servers_have_confirmed_it(three, reactor):
         async with operator_session(home, seconds=PATIENCE) as js:
             js.seconds = PATIENCE
             for name in wanted_streams():
-                await js.stream_info(
-                    name
-                )  # its leader answers: by then, it has another than the killed server
+                # The stream answers once it has a leader other than the killed server.
+                await js.stream_info(name)
             card = sign_card(Card("web7", key, None, ("web",), (), 1.7e9), files.keys.cards)
             await js.key_value("reactor_hosts").put("web7", HostSpec("web7", ("web",), card=card).to_bytes())
 
