@@ -51,7 +51,7 @@ MULTI_OS = """
 
 
 @pytest.mark.parametrize(("family", "name"), [("debian", "apache2"), ("rhel", "httpd")])
-def test_an_override_for_one_platform(family, name):
+def test_an_override_is_that_of_the_platform(family, name):
     facts = {"host": {"info": {"platformFamily": family}}}
     assert values(MULTI_OS, facts) == {"package_name": name}
 

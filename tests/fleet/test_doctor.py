@@ -208,7 +208,7 @@ async def test_a_certificate_that_expires_soon(tmp_path, signers):
     assert any(each.name == f"CA {tmp_path}/ca.pem" and each.seen.startswith("good until") for each in found)
 
 
-async def test_a_server_without_jetstream(tmp_path, signers):
+async def test_a_server_without_jetstream_is_reported(tmp_path, signers):
     made = make_operator_directory(str(tmp_path / "home"))
     text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', f'dir: "{tmp_path}/jwt"')
     with NatsServer(tmp_path / "server", text, jetstream=False) as server:

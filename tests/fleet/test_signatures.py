@@ -207,13 +207,13 @@ def test_what_keeps_ssh_keygen_from_signing_is_told(keys, tmp_path):
         ('namespaces="reactor-release",valid-before="202601311358Z"', "is not valid any more"),
     ],
 )
-def test_the_options_of_a_signer_hold(signed, keys, options, words):
+def test_options_of_a_signer_restrict_what_and_when_he_signs(signed, keys, options, words):
     signers = signers_of(f"ann {options} {public(keys['ann'])} comment here")
     with pytest.raises(SignatureError, match=words):
         verify(DATA, signed["ann"], signers, RELEASE, NOW)
 
 
-def test_options_that_allow_it_allow_it(signed, keys):
+def test_options_of_a_signer_that_match_allow_the_signature(signed, keys):
     line = f'"ann,ann@x" namespaces="reactor-*",valid-after="20260131Z",valid-before="20260201Z" {public(keys["ann"])}'
     assert verify(DATA, signed["ann"], signers_of("# people", "", line), RELEASE, NOW) == ("ann,ann@x",)
     assert verify(DATA, signed["ann"], signers_of(line), RELEASE, None) == ("ann,ann@x",)

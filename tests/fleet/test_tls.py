@@ -62,7 +62,7 @@ async def test_a_certificate_of_another_name_is_told_in_one_line(server, files):
     )
 
 
-async def test_a_certificate_of_an_unknown_authority(server, files):
+async def test_a_certificate_of_an_unknown_authority_is_refused(server, files):
     for options in ({}, {"ca": f"{files}/other.pem"}):
         text = await refusal(on_localhost(server), **options)
         assert text.startswith(

@@ -62,7 +62,7 @@ async def test_the_type_of_a_file_is_its_own_not_that_of_what_it_leads_to(tmp_pa
     assert await file_holds("/dev/null", filetype="character-device")
 
 
-async def test_the_content_of_a_file(tmp_path):
+async def test_the_content_of_a_file_is_searched_for_texts_and_patterns(tmp_path):
     path = tmp_path / "sshd_config"
     path.write_text("Port 22\nBanner /etc/issue\n")
     assert await file_holds(path, contents=["Banner", "!Match", "/^Port \\d+$/"])
