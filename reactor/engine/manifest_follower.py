@@ -82,7 +82,7 @@ class ManifestFollower:
 
     @property
     def left_behind(self) -> tuple[str, ...]:
-        """The files whose newest version is not in force, also if others than this run changed them."""
+        """The files whose newest version is not in force, whether this run or another program changed them."""
         return self.outdated or (() if self.origin is None else tuple(sorted(self.origin.rejected)))
 
     @property

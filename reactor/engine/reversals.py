@@ -75,8 +75,9 @@ class Reversals:
         If an edit has made it change more than is stored, that is added. Raises ResourceError or OSError when that is impossible.
         """
         if self._run_store is None:
-            hint = "give it a state directory, or remove reverse: a resource that leaves the manifest then stays as it is"
-            raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
+            hint = "give the run a state directory, or remove reverse: a resource that leaves the manifest then stays as it is"
+            reason = "the change could not be undone: this run keeps no state"
+            raise ResourceError(f"{resource.ref} stays unchanged, because {reason}", hint)
         stored = self._run_store.reversal_of(resource.ref)
         if stored is None and self._is_first_change(self._run_store, resource):
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))

@@ -16,7 +16,7 @@ _TOO_TIGHT = (
 READ_ONLY_HINT = f"mount the file system writable; {_TOO_TIGHT}"
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
-    errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
+    errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, clear that flag with chattr -ia",
     errno.EROFS: READ_ONLY_HINT,
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",

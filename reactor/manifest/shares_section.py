@@ -42,7 +42,7 @@ def add_shares(root: Mapping, problems: Problems, context: ExpressionContext, sh
         elif name in shares:
             problems.add("R0104", f"the value {name} is shared twice", at, "rename one of them")
         elif name in found.plain and found.plain[name] is None:
-            hint = f"give it a value, or take the line {name} away"
+            hint = f"give it a value, or remove the line {name}"
             problems.add("R0109", f"the shared value {name} is empty", at, hint)
         elif name in found.plain and _is_fit(found.plain[name], name, problems, at):
             shares[name] = found.plain[name]

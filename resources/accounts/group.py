@@ -154,7 +154,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         if not (change := membership_change(found, self.users, self.membership)):
             return ()
         words = [f"added {', '.join(change.added)}"] if change.added else []
-        words += [f"took out {', '.join(change.removed)}"] if change.removed else []
+        words += [f"removed {', '.join(change.removed)}"] if change.removed else []
         return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(change.after)),)
 
     def _step(self, words: str, program: str, *options: str) -> Action:

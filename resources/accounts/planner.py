@@ -96,7 +96,7 @@ def _change_groups(user: UserProperties, state: UserState) -> Plan:
     if not (change := membership_change(state.groups, user.groups, user.membership)):
         return ()
     words = [f"added the user to {', '.join(change.added)}"] if change.added else []
-    words += [f"took the user out of {', '.join(change.removed)}"] if change.removed else []
+    words += [f"removed the user from {', '.join(change.removed)}"] if change.removed else []
     changes = [Change("groups", ", ".join(state.groups), ", ".join(change.after))]
     # Appending does not undo what another program adds at the same time.
     options = (

@@ -106,9 +106,7 @@ class UserProperties(Resource[UserState]):
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
             yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user to remove")
         if self.non_unique and self.uid is None:
-            yield PropertyProblem(
-                ("non_unique",), "non_unique is about the uid", "add uid, or remove non_unique"
-            )
+            yield PropertyProblem(("non_unique",), "non_unique requires uid", "add uid, or remove non_unique")
         if self.locked is False and self.password is not None and not has_hash(self.password):
             words = "without a password, there is nothing to unlock"
             yield PropertyProblem(("locked",), words, "write the hash as password, or remove locked")

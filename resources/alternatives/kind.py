@@ -173,11 +173,11 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
     async def reversal(self, state: AlternativesState) -> Self:
         """The choice as it was; an alternative that was added is removed. Raises ResourceError if it was both.
 
-        A removed alternative can't be brought back: its links and priority are no properties of that.
+        A removed alternative can't be restored: its links and priority are no properties of that.
         """
         group = state.group
         if self.ensure == "absent":
-            words = f"the alternative {self.path or self.name} could not be brought back"
+            words = f"the alternative {self.path or self.name} could not be restored later"
             raise ResourceError(words, "remove it by hand, or remove reverse")
         if group is None or (self.path is not None and self.path not in group.choices):
             if group is None or group.mode == "auto":

@@ -225,7 +225,7 @@ class Pip(Resource[PipState], kind="pip"):
         """No environment, if there was none. Raises ResourceError otherwise: pip may have changed other packages."""
         if state.environment.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
-        raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
+        raise ResourceError(f"the packages in {self.name} could not be restored later", "remove reverse")
 
     async def _refuse_foreign_sources(self, uid: int) -> None:
         """Raise ResourceError if pip runs as ``uid`` with our rights, and others can change what it installs.

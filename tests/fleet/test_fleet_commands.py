@@ -223,7 +223,7 @@ def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, pl
     assert done.out.endswith("web: release 1 done 100 %: 0 of 0 hosts have converged\n")
     done = fleet("rollback", "web")
     assert done.code == 1
-    assert "release 1 is the first of web: there is none before it" in done.err
+    assert "release 1 is the first of web: there is no previous release" in done.err
 
     (place / "site/more").write_text("x")
     done = fleet("release", site, "web", "--key", key, "--soak", "0", "--waves", "100%", "--wait")

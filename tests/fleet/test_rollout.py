@@ -191,7 +191,9 @@ def test_too_many_failures_take_a_small_wave_back_also_while_it_soaks():
         rolling(), [host(1, HostPhase.FAILED), host(2, HostPhase.REJECTED, in_force=OLD)], now=1100.0
     ).state
     assert (new.phase, new.wave) == (Phase.REVERTING, 0)
-    assert new.why == "2 of 2 hosts failed (h1, h2), and 0 are tolerated; hosts go back to the release before"
+    assert (
+        new.why == "2 of 2 hosts failed (h1, h2), and 0 are tolerated; hosts go back to the previous release"
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,7 @@ def test_what_people_may_do_in_which_phase(act, phase):
 
 
 def test_refusals_say_why():
-    with pytest.raises(RolloutError, match="there is none before it"):
+    with pytest.raises(RolloutError, match="there is no previous release"):
         commands.rollback(rolling(previous=None), ANN)
     with pytest.raises(RolloutError, match="is in its last wave already"):
         commands.advance(rolling(wave=10_000), ANN)

@@ -112,11 +112,11 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({}, {"numbers": {}}, []),
         ({"groups": ["web"]}, {"groups": ("web", "staff")}, []),
         ({"groups": ["web", "www"]}, {"groups": ("staff",)}, ["added the user to web, www"]),
-        ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["took the user out of web"]),
+        ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["removed the user from web"]),
         (
             {"groups": ["www"], "membership": "inclusive"},
             {"groups": ("web", "staff")},
-            ["added the user to www and took the user out of web, staff"],
+            ["added the user to www and removed the user from web, staff"],
         ),
         ({"password": HASH}, {"shadow": ShadowLine(HASH, "never")}, []),
         ({"password": HASH}, {"shadow": ShadowLine("!", "never")}, ["set the password"]),
@@ -239,8 +239,8 @@ def site():
     ("home", "why"),
     [
         ("/home/site/link/bob", "leads through a symlink of 12345 into a directory of root"),
-        ("/home/site/bob", "others than root may change the way to /home/site/bob"),
-        ("/home/site/new/bob", "others than root may change the way to /home/site/new/bob"),
+        ("/home/site/bob", "users other than root can redirect /home/site/bob"),
+        ("/home/site/new/bob", "users other than root can redirect /home/site/new/bob"),
     ],
 )
 @pytest.mark.parametrize("noop", [True, False])
@@ -347,7 +347,7 @@ async def test_a_group_that_is_missing_is_an_error_that_says_what_to_do():
     assert ended.counts[Result.FAILED] == 1
     check = story.checks("user#alice")[-1]
     assert "group 'missing' does not exist" in check.error
-    assert check.hint == "declare the group, and let this require it"
+    assert check.hint == "declare the group, and add it to require"
 
 
 async def test_a_number_that_is_taken_is_an_error_of_useradd():

@@ -113,7 +113,7 @@ async def test_who_gets_it_gets_nothing_else_by_a_symlink_while_it_is_made(ada, 
         ("usermod --home /home/no/such/ada ada", "/home/no/such does not exist"),
         (
             "mkdir /home/shared; chmod 0777 /home/shared; usermod --home /home/shared/ada ada",
-            "others than root may",
+            "users other than root can",
         ),
     ],
 )

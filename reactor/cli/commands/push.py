@@ -21,7 +21,7 @@ Name the hosts, or give an inventory: Ansible's INI or YAML, or one host on each
 your configuration, agent and known hosts; a login must work without a password. reactor must be installed on each host.
 
 The directory is packed, and is in force on a host only once it is there as a whole and its manifest is valid there.
-The bundle before is kept: --rollback brings it back. Variables of the inventory are facts there: Facts.fleet.vars.
+The previous bundle is kept: --rollback puts it into force again. Variables of the inventory are facts there: Facts.fleet.vars.
 
 Exit codes: 0 all hosts are as desired; 1 some failed; 2 bad usage, or the inventory is wrong; 3 some can't be
 reached; 4 on some, reactor is missing; 130 or 143 ended by a signal. With several of these, the first of 1, 3, 4.

@@ -18,7 +18,7 @@ _MOST = 4 << 20
 
 
 class Request(NamedTuple):
-    """``digest`` and ``size`` announce the bundle; without a digest, the bundle before comes back (``--rollback``).
+    """``digest`` and ``size`` announce the bundle; without a digest, the previous bundle comes back (``--rollback``).
 
     ``facts`` are the facts of the inventory, ``fleet.vars`` and ``fleet.groups``.
     """
