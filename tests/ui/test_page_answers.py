@@ -240,7 +240,9 @@ def test_the_files_of_the_page_are_part_of_the_package():
     with (ROOT / "pyproject.toml").open("rb") as file:
         data = tomllib.load(file)["tool"]["setuptools"]["package-data"]
     packages = [path.parent for path in (ROOT / "reactor").rglob("__init__.py")]
-    for path in (ROOT / "reactor/ui/page").rglob("*"):
+    paths = [*(ROOT / "reactor/ui/page").rglob("*")]
+    assert paths
+    for path in paths:
         home = max((each for each in packages if each in path.parents), key=lambda each: len(each.parts))
         patterns = [*data["*"], *data[".".join(home.relative_to(ROOT).parts)]]
         assert any(path.relative_to(home).match(pattern) for pattern in patterns), path
