@@ -37,9 +37,8 @@ def unpacking(place: Path) -> Callable[[random.Random], Callable[[], None]]:
             try:
                 unpack(str(archive), str(into), kind, limits=LIMITS)
             except OSError as error:
-                if (
-                    error.errno != errno.ENAMETOOLONG
-                ):  # which the file system says of what the archive asks for
+                # The archive asks for a name that the file system does not take.
+                if error.errno != errno.ENAMETOOLONG:
                     raise
             assert sorted(os.listdir(place)) == ["archive", "into"]
 

@@ -181,7 +181,7 @@ class PackageDirectory(Resource[DirectoryState]):
         await fragile_mounts().ask(self.name)
         identity = await self._identity()
         self._changed_paths.take()
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
         if self.ensure == "absent":
@@ -227,7 +227,7 @@ class PackageDirectory(Resource[DirectoryState]):
 
     async def describe(self) -> Mapping[str, Any]:
         """The installed packages."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             identity = await self._identity()
             uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
@@ -242,7 +242,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """No directory, if there was none. Raises ResourceError otherwise: other packages may have changed, too."""
         if state.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
-        raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
+        raise ResourceError(f"the packages in {self.name} could not be restored later", "remove reverse")
 
     async def call(self, *arguments: str) -> str:
         """Run the program; return the end of its output. Raises ResourceError."""

@@ -77,7 +77,7 @@ def refuse_unwritable(path: str) -> None:
 
 def mode(path: str) -> int | None:
     """The permissions of the file at ``path``; None if it does not exist. Raises ResourceError."""
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             return stat.S_IMODE(os.stat(path).st_mode)
         except FileNotFoundError:
@@ -109,7 +109,7 @@ def _opened(path: str, _flags: int) -> int:
 
 
 def _attributes(path: str, mode: int) -> Attributes:
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:

@@ -42,7 +42,7 @@ async def refuse_foreign_tree(path: str, what: str, otherwise: str = "") -> None
 
 @contextmanager
 def _refusing(path: str, what: str, otherwise: str) -> Iterator[None]:
-    with ErrorContext(f"look at {path}"), suppress(FileNotFoundError, NotADirectoryError):
+    with ErrorContext(f"inspect {path}"), suppress(FileNotFoundError, NotADirectoryError):
         try:
             yield
         except DistrustedError as error:

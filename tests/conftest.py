@@ -137,7 +137,7 @@ def reactor(capfd):
             with pytest.raises(SystemExit) as ended:
                 command([str(arg) for arg in args], prog_name="reactor")
         finally:
-            sys.setswitchinterval(usual)  # a run that lasts has another
+            sys.setswitchinterval(usual)  # a continuous run has another
         return Done(ended.value.code or 0, *capfd.readouterr())
 
     return call

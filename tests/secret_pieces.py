@@ -24,10 +24,8 @@ def pieces(secret):
                 raw.hex(" "),
             )
             for before in range(3):
-                first, last = (
-                    -before % 3,
-                    8 - (before + 8) % 3,
-                )  # what shares no group of three with a neighbour
+                # These bytes share no group of three with a neighbour.
+                first, last = -before % 3, 8 - (before + 8) % 3
                 yield base64.b64encode(raw[first:last]).decode()
     yield from (secret, urllib.parse.quote(secret), json.dumps(secret)[1:-1])
 

@@ -12,7 +12,8 @@ import trio
 
 _READ_SIZE = 65536
 _LARGEST = 32 << 20
-_SERVER_ERRORS = 400
+_FIRST_ERROR = 400
+"""The lowest HTTP status that is an error."""
 
 
 class ApiError(Exception):
@@ -93,7 +94,7 @@ async def answer_of(
         if not isinstance(header, h11.Response):
             raise ApiError("the daemon sent no answer")
         answer = ApiAnswer(stream, connection, header.status_code)
-        if header.status_code >= _SERVER_ERRORS:
+        if header.status_code >= _FIRST_ERROR:
             raise ApiError(_reason(await answer.document(), header.status_code), header.status_code)
         yield answer
 

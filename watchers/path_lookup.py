@@ -18,9 +18,8 @@ _LONGEST_WAY = 50
 
 def target_of(link: bytes) -> bytes:
     """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle, or the way is very long."""
-    with suppress(
-        FileNotFoundError, NotADirectoryError
-    ):  # a dangling symlink is allowed: its target may be created later
+    # A dangling symlink is allowed: its target may be created later.
+    with suppress(FileNotFoundError, NotADirectoryError):
         os.stat(link)
     target = os.path.join(os.path.dirname(link), os.readlink(link))
     if len(components(target)) > _LONGEST_WAY:

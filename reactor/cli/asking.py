@@ -49,7 +49,10 @@ class NoAnswerError(ReactorError):
     code = "R0606"
 
 
-_STOPPED = NoAnswerError("the active run does not answer", "it may be stopped (SIGSTOP) or very busy")
+_STOPPED = NoAnswerError(
+    "the active run does not answer",
+    "if the process is stopped, continue it with SIGCONT; if the host is busy, run the command again later",
+)
 
 
 class Refused(NamedTuple):

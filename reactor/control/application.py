@@ -61,7 +61,7 @@ class Endpoints:
         query = dict(request.query_params)
         question = StatusQuery(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
         if query:
-            refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
+            refuse(f"there is no parameter {next(iter(query))!r}", "the parameters are match, all and failed")
         return Response(await self._run_handle.status(question), media_type="application/json")
 
     async def page(self, _request: Request) -> Response:
@@ -131,7 +131,7 @@ class FullCheckStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream what a one-shot run would show. A client that leaves, or reads too slowly, does not delay the run."""
         if (answering := self._run_handle.answering) is None:
-            refuse("this run can't do it", "it was not started with reactor run")
+            refuse("this run makes no full checks", "it was not started with 'reactor run'")
         request = await body_of(Request(scope, receive), REQUEST_KEYS, LARGEST_REQUEST, has_bytes=True)
         place = place_of(scope)
         place.stay()

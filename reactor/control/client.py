@@ -69,7 +69,8 @@ class Client:
                 answer = json.load(response)
         except TimeoutError as error:
             raise RefusedError(
-                "the run does not answer", "it may be stopped (SIGSTOP) or very busy"
+                "the run does not answer",
+                "if the process is stopped, continue it with SIGCONT; if the host is busy, run the command again later",
             ) from error
         except (http.client.HTTPException, ValueError, OSError) as error:
             raise RefusedError(

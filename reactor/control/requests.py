@@ -60,9 +60,9 @@ async def body_of(
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
     if not isinstance(body, dict):
-        refuse("the body is not a JSON object", f"it may hold {', '.join(sorted(known))}")
+        refuse("the body is not a JSON object", f"its keys are {', '.join(sorted(known))}")
     if unknown := body.keys() - known:
-        refuse(f"there is no {min(unknown)!r} in it", f"it may hold {', '.join(sorted(known))}")
+        refuse(f"the body has the unknown key {min(unknown)!r}", f"its keys are {', '.join(sorted(known))}")
     return body
 
 
@@ -101,9 +101,8 @@ def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str
         return answer(500, refusal.message, refusal.hint, refusal.code)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return answer(
-            400, "the request is incomplete", None, None
-        )  # the client is gone and will not read this
+        # The client is gone and will not read this.
+        return answer(400, "the request is incomplete", None, None)
 
     async def crowded(_request: Request, error: TooManyReadersError) -> Response:
         return answer(503, error.message, "close one of them, or use reactor status", error.code)

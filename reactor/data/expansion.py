@@ -14,8 +14,10 @@ from reactor.language.expression.scope import Scope, TextMap
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
-_ONLY_FACTS = "expressions in data know Facts and nothing else"
-_ONLY_LANGUAGE = "expressions in data know no files and no secrets: call it in a property of a resource"
+_ONLY_FACTS = "expressions in data can use only Facts"
+_ONLY_LANGUAGE = (
+    "expressions in data can't read files or secrets: call the function in a property of a resource"
+)
 _FUNCTIONS = dict.fromkeys(("file", "jet", "output", "readFile", "secret", "template"), _ONLY_LANGUAGE)
 """The hints for functions of resources."""
 

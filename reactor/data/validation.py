@@ -75,7 +75,7 @@ def _advice(annotation: Annotation) -> str:
     if annotation.name in REQUIRE:
         return f"write @{annotation.name} on a line of its own"
     meant = did_you_mean(annotation.name, (*REQUIRE, VALIDATE, TAINT))
-    return meant or "there are @require, @validate EXPRESSION and @secret"
+    return meant or "the annotations are @require, @validate EXPRESSION and @secret"
 
 
 def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | None:

@@ -34,5 +34,5 @@ For some runs only:
 - ``reversals``: undoes resources that left the manifest;
 - ``manifest_follower``: reloads the manifest when the run itself changes it;
 - ``follow_up_checks``: what a one-shot run checks again before it ends; ``final_check``: the last of these checks;
-- ``full_check``: in a run that lasts, checks everything once more, as a one-shot run would.
+- ``full_check``: in a continuous run, checks everything once more, as a one-shot run would.
 """

@@ -46,7 +46,7 @@ class Audit:
     def _causes(self, vertex: int) -> Cause:
         """The causes of the check. Where the manifest lets the clock advance, a change may be intended: it is no drift."""
         resource = self._dispatcher.vertex_table.resources[vertex]
-        if resource.meta.now == "load" or (late := resource.declared.deferred) is None:
+        if resource.meta.now == "load" or (deferred := resource.declared.deferred) is None:
             return Cause.AUDIT
-        late.advance_clock()
+        deferred.advance_clock()
         return Cause.AUDIT | Cause.INTENT

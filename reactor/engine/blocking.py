@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from reactor.graph.topology import Topology
+from reactor.graph.topology import Topology, predecessors
 
 _Question = tuple[int, bool]
 """A blocked vertex, and whether to ask only about the failures that ended its ordered chain."""
@@ -232,7 +232,7 @@ class FailFast:
     def _walk_up(self, vertex: int, known: set[int]) -> list[int]:
         """Add ``vertex`` and its ancestors to ``known``. Return the new ones."""
         if self._predecessors is None:
-            self._predecessors = _reversed(self._topology)
+            self._predecessors = predecessors(self._topology.successors)
         new, stack = [], [vertex]
         while stack:
             each = stack.pop()
@@ -241,12 +241,3 @@ class FailFast:
                 new.append(each)
                 stack += self._predecessors[each]
         return new
-
-
-def _reversed(topology: Topology) -> list[list[int]]:
-    """The direct predecessors of every vertex, over edges of any kind."""
-    predecessors: list[list[int]] = [[] for _ in range(topology.size)]
-    for vertex, successors in enumerate(topology.successors):
-        for successor in successors:
-            predecessors[successor].append(vertex)
-    return predecessors

@@ -25,7 +25,7 @@ from reactor.resource.health import HealthStatus
 MOST_REPAIRS: Final = 5
 """How many repairs in a row may fail to help. After that, only the health checks run, until they are ok."""
 
-_GAVE_UP: Final = f"{MOST_REPAIRS} repairs in a row have not helped: from now on it is only looked at"
+_GAVE_UP: Final = f"{MOST_REPAIRS} repairs in a row have not helped: from now on only its health is checked"
 
 
 class Repairs:
@@ -68,16 +68,13 @@ def wanted(resource: Resource, result: CheckResult) -> set[str]:
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
-_OK, _CHANGED, _FAILED = (
-    Outcome.OK,
-    Outcome.CHANGED,
-    Outcome.FAILED,
-)  # looking up a member costs more, see `Outcome`
+# Looking up a member in its class costs more, see `Outcome`.
+_OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 _MOST_ROUNDS: Final = 10
 """How often in a row a one-shot run repairs one resource: undone repairs must not keep the run from ending."""
 _CUT_SHORT: Final = "its check was cancelled after a change had begun"
-_CUT_SHORT_HINT: Final = "what was under way may be done in part: the next check goes on from what it finds"
+_CUT_SHORT_HINT: Final = "the change may be incomplete: the next check continues from the state it finds"
 _FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
 
 
@@ -197,7 +194,9 @@ class CheckCompletion:
         times = self._flap_detector.drifted_again(vertex)
         if not self._is_one_shot or times < _MOST_ROUNDS:
             return result
-        error = f"repaired {times} times, and changed again by something else: {result.drifted_again}"
+        error = (
+            f"repaired {times} times, and each time something else changed it back: {result.drifted_again}"
+        )
         return result._replace(
             outcome=_FAILED, error=error, hint=_FLAPPING_HINT, code="R0504", missing=None, drifted_again=None
         )

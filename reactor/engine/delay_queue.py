@@ -26,7 +26,7 @@ class DelayQueue:
         self.slowed: set[int] = set()
         """The vertices that have a rate or flap. All others may start at once."""
         self._not_before: dict[int, float] = {}
-        self._fought_over_until: dict[int, float] = {}
+        self._flapping_until: dict[int, float] = {}
         self._retries = retries
         self.timers: list[tuple[float, int]] = []
         """A heap of the times at which `due` must be called, each with a vertex."""
@@ -37,9 +37,7 @@ class DelayQueue:
         A rate limit delays every start; the retry backoff delays only starts after a failure.
         """
         if vertex in self.slowed:
-            start = max(
-                start, self._not_before.get(vertex, start), self._fought_over_until.get(vertex, start)
-            )
+            start = max(start, self._not_before.get(vertex, start), self._flapping_until.get(vertex, start))
         return max(start, self._retries.earliest(vertex)) if failed else start
 
     def delay_until(self, vertex: int, start: float) -> None:
@@ -58,7 +56,7 @@ class DelayQueue:
 
     def pace(self, vertex: int, until: float) -> None:
         """``vertex`` flaps: do not repair it again before ``until``."""
-        self._fought_over_until[vertex] = until
+        self._flapping_until[vertex] = until
         self.slowed.add(vertex)
 
     def rests(self, vertex: int, now: float) -> bool:
@@ -67,7 +65,7 @@ class DelayQueue:
         `due` returns it when the wait is over. The vertices below it are not kept waiting meanwhile: flapping could
         hold them back for ever.
         """
-        if (until := self._fought_over_until.get(vertex, now)) <= now:
+        if (until := self._flapping_until.get(vertex, now)) <= now:
             return False
         if self.resting.get(vertex) != until:
             self.resting[vertex] = until
@@ -78,7 +76,7 @@ class DelayQueue:
         """``vertex`` has left the graph, or has another resource: remove all its delays."""
         self.slowed.discard(vertex)
         self._not_before.pop(vertex, None)
-        self._fought_over_until.pop(vertex, None)
+        self._flapping_until.pop(vertex, None)
         self.resting.pop(vertex, None)
 
     def next_time(self) -> float:

@@ -32,12 +32,8 @@ from reactor.engine.events import (
 from reactor.engine.outcome import Outcome
 from reactor.engine.vertex_table import GraphDiff, VertexTable
 
-_OK, _CHANGED, _WOULD_CHANGE, _FAILED = (
-    Result.OK,
-    Result.CHANGED,
-    Result.WOULD_CHANGE,
-    Result.FAILED,
-)  # see `reactor.engine.outcome.Outcome`
+# Looking up a member in its class costs more, see `reactor.engine.outcome.Outcome`.
+_OK, _CHANGED, _WOULD_CHANGE, _FAILED = Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED
 
 
 class Results:

@@ -21,7 +21,7 @@ from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 
 _HINT: Final = (
-    "if the one brings the other, or takes it along, they can't both be as declared: correct one of them"
+    "if one of them installs or removes the other, they can't both be as declared: correct one of them"
 )
 _NAMED: Final = 3
 
@@ -93,7 +93,10 @@ class FinalCheck:
         since = f", since {', '.join(names[:_NAMED])}{more} was changed" if names else ""
         left = result.error or "; ".join(result.actions)
         return CheckResult(
-            Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT, code="R0504"
+            Outcome.FAILED,
+            error=f"as desired at first, but no longer{since}: {left}",
+            hint=_HINT,
+            code="R0504",
         )
 
 

@@ -1,4 +1,4 @@
-"""A full check: in a run that goes on, every resource is checked once more, as a run that ends would check it.
+"""A full check: in a continuous run, every resource is checked once more, as a one-shot run would check it.
 
 Nothing is taken from earlier checks: each resource looks at the host anew, does again what it does once in a run, and
 is tried at once if it has failed. Its events and its end are those of a run of its own. Repairs of drift go on meanwhile;
@@ -42,7 +42,7 @@ _REFRESH: Final = int(Cause.REFRESH)
 _PASSED_ON = (
     Blocked, Noted, Output, Paused, Reloaded, ReloadRejected, Resumed, Reversed, Reversing, SlotWaited, Unblocked,
 )  # fmt: skip
-"""The further events of a run of its own. Others are about watches, or about the run that goes on."""
+"""The further events of a run of its own. Others are about watches, or about the continuous run."""
 
 
 class RunEndedError(Exception):
@@ -157,7 +157,7 @@ class FullCheck:
         return True
 
     def _is_repetition(self, event: Checked, vertex: int) -> bool:
-        """Whether only a run that goes on has this event: our own repair was heard, or a failure is tried again."""
+        """Whether only a continuous run has this event: our own repair was heard, or a failure is tried again."""
         if self._results.result(vertex, ()) is Result.FAILED:
             return event.result is Result.FAILED and not self._retries_itself(vertex)
         return event.result is Result.OK and not int(event.causes) & ~_DRIFT
@@ -224,14 +224,14 @@ class FullCheck:
         return not (moves and waits)
 
     def _is_drift_of_later(self, vertex: int) -> bool:
-        """Whether ``vertex``, which is in motion, was checked already, and only a run that goes on checks it again."""
+        """Whether ``vertex``, which is in motion, was checked already, and only a continuous run checks it again."""
         if vertex not in self._done:
             return False
         causes = int(self._scheduler.causes(vertex))
         return not causes & (_REFRESH if vertex in self._scheduler.blocking.failed else ~_DRIFT)
 
     def _retries_itself(self, vertex: int) -> bool:
-        """Whether a run that ends also retries the vertex, as the manifest says."""
+        """Whether a one-shot run also retries the vertex, as the manifest says."""
         return self._vertex_table.limits.get(vertex, DEFAULT_LIMITS).retry is not None
 
 

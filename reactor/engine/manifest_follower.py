@@ -25,8 +25,8 @@ MOST_VERSIONS: Final = 10
 """How many versions of one file a one-shot run follows: a file that keeps changing must not keep it from ending."""
 
 _FORETOLD: Final = "Would have loaded the manifest again: what its new version says is not known yet"
-_FIX_VERSION: Final = "correct what writes the manifest, or what it writes"
-_FIX_LOOP: Final = "let what writes the manifest write the same every time"
+_FIX_VERSION: Final = "correct the resource that writes the manifest, or the content that it writes"
+_FIX_LOOP: Final = "make the resource that writes the manifest write the same content every time"
 
 
 class Origin(Protocol):
@@ -82,7 +82,7 @@ class ManifestFollower:
 
     @property
     def left_behind(self) -> tuple[str, ...]:
-        """The files whose newest version is not in force, also if others than this run changed them."""
+        """The files whose newest version is not in force, whether this run or another program changed them."""
         return self.outdated or (() if self.origin is None else tuple(sorted(self.origin.rejected)))
 
     @property
@@ -124,9 +124,8 @@ class ManifestFollower:
             return result
         if await self.renew():
             return None
-        error = f"{path} has been made, and can't be used"
-        hint = "fix what was wrong with it when it was loaded"
-        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
+        hint = "fix the problem that was shown when it was loaded"
+        return _rejected(f"{path} was created by this run, and can't be used", hint)
 
     async def with_elements(self, deferred: Deferred, result: CheckResult) -> CheckResult | None:
         """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
@@ -136,9 +135,8 @@ class ManifestFollower:
         if not deferred.is_refused and await self.renew():
             return None
         deferred.refuse()
-        error = "the loop has other elements now, and the manifest can't be used with them"
-        hint = "its errors are shown above; the resources of before stay in force"
-        return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")
+        error = "the elements of the loop have changed, and the manifest is invalid with the new ones"
+        return _rejected(error, "the errors are shown above; the former resources stay in force")
 
     async def take(self) -> bool:
         """When nothing is left to do, reload the manifest if it has changed.
@@ -179,3 +177,8 @@ class ManifestFollower:
         if self._is_exhausted:
             return f"the manifest has changed itself more than {MOST_VERSIONS} times in this run", _FIX_LOOP
         return "the manifest was changed by this run and can't be used", _FIX_VERSION
+
+
+def _rejected(error: str, hint: str) -> CheckResult:
+    """The failure of a resource because the manifest can't be loaded with what it provides."""
+    return CheckResult(Outcome.FAILED, error=error, hint=hint, code="R0509")

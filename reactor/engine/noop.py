@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
@@ -91,11 +90,13 @@ class NoopJudge:
         missed, self.missed = self.missed, {}
         resources = self._vertex_table.resources
         found: dict[int, int] = {}
-        for _, vertices in groupby(sorted(missed, key=self._is_read_only), key=self._is_read_only):
-            alike = list(vertices)
-            would = (up for up in self._results.would_change if self._is_unapplied(up, alike[0]))
+        groups: dict[bool, list[int]] = {}
+        for vertex in missed:
+            groups.setdefault(self._is_read_only(vertex), []).append(vertex)
+        for vertices in groups.values():
+            would = (up for up in self._results.would_change if self._is_unapplied(up, vertices[0]))
             providers = LaterProviders(would, resources)
-            for vertex in alike:
+            for vertex in vertices:
                 depends_on = resources[vertex].relations().depends_on
                 if (up := providers.find(vertex, missed[vertex], depends_on)) is not None:
                     found[vertex] = up

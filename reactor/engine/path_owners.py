@@ -182,7 +182,7 @@ class PathOwners:
                 if theirs.key != claim.key:
                     same = f"{claim.key} is {theirs.key} as well"
                 words = f"{same}: {resource.ref}{where} declares another {' and '.join(attributes)}"
-                raise ResourceError(words, "take one of them away, or let them want the same")
+                raise ResourceError(words, "remove one of them, or make both declare the same")
 
 
 def _comparison_of(resource: Resource) -> object | None:

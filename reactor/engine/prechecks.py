@@ -94,9 +94,8 @@ class Prechecks:
                 reason, resource = self._settled(deferred, resource, briefly=True)
             except TooLongError:
                 reason, resource = await in_thread(partial(self._settled, deferred, resource, briefly=False))
-            if (
-                self._vertex_table.resources[vertex].declared.deferred is deferred
-            ):  # a reload may have happened meanwhile
+            # A reload may have happened meanwhile.
+            if self._vertex_table.resources[vertex].declared.deferred is deferred:
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
             return CheckResult.failed(error)
@@ -182,7 +181,8 @@ class Prechecks:
             return CheckResult(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh:
             return CheckResult(
-                Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
+                Outcome.WOULD_CHANGE,
+                ("Would have refreshed its subscribers: resources of the child manifest changed",),
             )
         return AS_DESIRED
 

@@ -119,12 +119,12 @@ class Readiness:
 
     def _unsettle(self, vertex: int) -> None:
         """``vertex`` is no longer settled: the vertices below wait for it."""
-        waiting, motion, successors = self.waiting, self.active, self._successors
+        waiting, active, successors = self.waiting, self.active, self._successors
         stack = [vertex]
         while stack:
             for below in successors[stack.pop()]:
                 waiting[below] += 1
-                if waiting[below] == 1 and not motion[below]:
+                if waiting[below] == 1 and not active[below]:
                     stack.append(below)
 
     def _settle(self, vertex: int) -> None:

@@ -75,8 +75,9 @@ class Reversals:
         If an edit has made it change more than is stored, that is added. Raises ResourceError or OSError when that is impossible.
         """
         if self._run_store is None:
-            hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
-            raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
+            hint = "give the run a state directory, or remove reverse: a resource that leaves the manifest then stays as it is"
+            reason = "the change could not be undone: this run keeps no state"
+            raise ResourceError(f"{resource.ref} stays unchanged, because {reason}", hint)
         stored = self._run_store.reversal_of(resource.ref)
         if stored is None and self._is_first_change(self._run_store, resource):
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
@@ -153,9 +154,9 @@ def _renamed(reversal: Resource, name: str) -> Resource | None:
 def _is_undone_by(resource: Resource, stored: Resource) -> bool:
     """Whether ``stored`` has all that ``resource`` changes. Raises ResourceError if it restores another thing."""
     if (is_undone := resource.is_undone_by(stored)) is None:
-        words = f"an edit lets {resource.ref} manage another thing, and only the former one could be undone"
+        words = f"the edit makes {resource.ref} manage something else, and only what it managed before could be undone"
         raise ResourceError(
-            words, "take it out for one run, or give it another name: then the former one is undone"
+            words, "remove it for one run, or give it another name: then what it managed before is undone"
         )
     return is_undone
 

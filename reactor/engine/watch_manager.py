@@ -218,9 +218,8 @@ class Source:
         """Arm all watches that are not armed, in a loop: a reload may add more."""
         while True:
             while self._unarmed:
-                for vertex in [
-                    *self._unarmed
-                ]:  # the first of a dictionary is behind all that were deleted before it
+                # A copy: in a dictionary, finding the first key passes all keys that were deleted before it.
+                for vertex in list(self._unarmed):
                     if vertex in self._unarmed:
                         await self._arm_one(watcher, vertex)
             self._unarmed = {}  # emptied, it would still take the memory of all that it held
@@ -236,9 +235,8 @@ class Source:
         watches = self._watches[vertex]
         for watch in _each(watches):
             await watcher.arm(watch, vertex)
-        if (
-            self._watches.get(vertex) is not watches
-        ):  # forgotten meanwhile; other vertices may wait for the same watches
+        # The vertex was forgotten meanwhile; others may wait for the same watches.
+        if self._watches.get(vertex) is not watches:
             for watch in _each(watches):
                 watcher.disarm(watch, vertex)
             return

@@ -131,7 +131,9 @@ def read_summary(data: bytes, host: str) -> Summary:
     worst = document.fields.get("worst", [])
     facts = document.part("facts").fields if "facts" in document.fields else {}
     if not isinstance(worst, list) or not _is_shallow(facts):
-        raise DocumentError(f"the summary of {host} is damaged: worst is no list, or facts are nested deeply")
+        raise DocumentError(
+            f"the summary of {host} is damaged: worst is not a list, or facts are nested deeply"
+        )
     checks = document.part("checks").fields
     return Summary(
         host=host,

@@ -269,9 +269,8 @@ async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
     elif await changing(_copy, source, fd, piece or os.read, INLINE_LIMIT):
         if os.fstat(source).st_size:
             raise ResourceError("the file has grown while it was copied", "see who writes to it")
-        await at_length(
-            _copy, source, fd, piece or os.read, inf
-        )  # of the kernel, which knows no length of it
+        # A file of the kernel, whose length is not known.
+        await at_length(_copy, source, fd, piece or os.read, inf)
 
 
 def _copy(source: int, fd: int, piece: _Piece, most: float) -> bool:

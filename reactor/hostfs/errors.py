@@ -10,28 +10,28 @@ from types import TracebackType
 from reactor.resource.plan import ResourceError
 
 _TOO_TIGHT = (
-    "if reactor is a service, its sandbox may be too tight for the manifest of now:"
-    " run 'reactor service install' with it again"
+    "if reactor is a service, its sandbox may be too tight for the current manifest:"
+    " run 'reactor service install MANIFEST' again"
 )
 READ_ONLY_HINT = f"mount the file system writable; {_TOO_TIGHT}"
 _LEASED = "a program holds a lease on it, see fcntl(2), as a file server does: /proc/locks names its pid"
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
-    errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
+    errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, clear that flag with chattr -ia",
     errno.EROFS: READ_ONLY_HINT,
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",
     errno.EBUSY: "something is mounted there: unmount it first",
     errno.ENOTEMPTY: "something puts files into it at the same time: stop that first",
-    errno.EEXIST: "one of the directories above it is something else: see namei -l",
-    errno.ENOTDIR: "one of the directories above it is something else: see namei -l",
+    errno.EEXIST: "something in the path is not a directory: see namei -l",
+    errno.ENOTDIR: "something in the path is not a directory: see namei -l",
     errno.ENAMETOOLONG: "shorten the path",
-    errno.EINVAL: "see whether owner and group exist in this user namespace, as /proc/self/uid_map and gid_map say;"
-    " or whether the file system takes such a name",
+    errno.EINVAL: "the user namespace may not have this owner or group (see /proc/self/uid_map and gid_map),"
+    " or the file system does not accept such a name",
     errno.ETXTBSY: "it is a program that runs, and is mounted by itself, so it can't be replaced: stop it first",
-    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it again",
-    errno.ESTALE: "its server has it no more: unmount the file system, and mount it again",
-    errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
+    errno.ENOTCONN: "the process that serves the file system has ended: unmount it, and mount it again",
+    errno.ESTALE: "its server no longer has it: unmount the file system, and mount it again",
+    errno.ELOOP: "the path has a loop of symlinks: see namei -l",
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",
     errno.ENFILE: "raise the limit of open files of the host: sysctl fs.file-max",

@@ -48,7 +48,7 @@ async def _write(path: str, target: str, owner: LinkOwner, *, replaces_all: bool
     with Parent(path) as (directory, base):
         found = _type_at(directory, base)
         if found not in (0, stat.S_IFLNK) and not replaces_all:
-            raise ResourceError(f"{path} is no symlink any more; refusing to replace it")
+            raise ResourceError(f"{path} is no longer a symlink; refusing to replace it")
         if found == stat.S_IFDIR:
             refuse_mounts(path, directory, base)
         name = await changing(_make, directory, base, target, owner, path)

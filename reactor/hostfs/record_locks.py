@@ -14,10 +14,10 @@ def lock_holder(path: str) -> int | None:
     """The process that holds the lock on the file at ``path``; None if there is none, or it can't be found out."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except (
-        OSError
-    ):  # a missing file was never locked; if we may not open it, we can't change what it protects either
-        return None
+    except OSError:
+        return (
+            None  # a missing file was never locked; if we may not open it, we can't change what it protects
+        )
     try:
         kind, _, _, _, holder = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, _WHOLE_FILE))
     finally:

@@ -211,7 +211,7 @@ def refuse_foreign_link(fd: int, path: str, found: os.stat_result | None = None)
         found = os.fstat(fd)
     if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _is_named_by_owner(fd, found):
         return
-    words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"
+    words = f"{path} has {found.st_nlink} hard links, and users other than root can write to its directory"
     hint = (
         f"it may be another file under a second name: see find / -xdev -inum {found.st_ino}; remove this name"
     )

@@ -280,9 +280,8 @@ class TemporaryFile:
 
     def finish_writing(self) -> None:
         """Replace the descriptor by a read-only one: a program that is open for writing can't be started."""
-        fd = os.open(
-            f"/proc/self/fd/{self.fd}", _FINISHED
-        )  # not by its name, which may lead to another file by now
+        # Its name may lead to another file by now.
+        fd = os.open(f"/proc/self/fd/{self.fd}", _FINISHED)
         lock_temporary(fd)
         os.close(self.fd)
         self.fd = fd

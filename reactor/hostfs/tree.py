@@ -112,7 +112,7 @@ def _error_handler(parent: str) -> Callable[[object, str, _Caught], None]:
         hint = None
         if error.errno == errno.EPERM:
             where = shlex.join([path, os.path.dirname(path)])
-            hint = f"run as root; if lsattr -d {where} shows i or a, take that away with chattr -ia"
+            hint = f"run as root; if lsattr -d {where} shows i or a, clear that flag with chattr -ia"
         raise resource_error(error, f"remove {path}", hint) from error
 
     return handle

@@ -119,8 +119,9 @@ class Journal:
             self._forget(ref, gone=False)
             if former is not None:
                 self._write_buffer.set_original(ref, self._undo_records.put(former))
-            hint = "it is changed once the journal can be written again"
-            raise ResourceError(f"{ref} could not be undone: {self._writer.refusal}", hint)
+            hint = "the resource is changed once the journal can be written again"
+            reason = f"the change could not be undone: {self._writer.refusal}"
+            raise ResourceError(f"{ref} stays unchanged, because {reason}", hint)
 
     def reversals(
         self, resources: Mapping[str, Resource], may_have: Callable[[str], bool] | None = None

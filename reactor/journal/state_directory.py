@@ -23,7 +23,7 @@ LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
 SOCKET_FILE = "control.sock"
 PROOF_FILE = "proof.json"
-ANOTHER = f"use another one with --state-dir or {ENVIRONMENT_VARIABLE}"
+ANOTHER = f"use another state directory: --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
@@ -133,15 +133,14 @@ class StateDirectory:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
             _take(descriptor)
-            with suppress(
-                OSError
-            ):  # the disk is full: a second run gets a shorter message, but can't start either
+            # The disk is full: a second run gets a shorter message, but can't start either.
+            with suppress(OSError):
                 _sign(descriptor, manifest)
         except BlockingIOError:
             heir = "a child of " if _has_ended(descriptor) else ""
             text = f"{heir}{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)
-            raise LockedError(text, f"stop that one, or {ANOTHER}") from None
+            raise LockedError(text, f"stop that run, or {ANOTHER}") from None
         except OSError as error:
             os.close(descriptor)
             raise StateDirectoryError.of(error, f"can't lock {path}") from error

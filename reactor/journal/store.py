@@ -259,9 +259,8 @@ def _batch_of(saved: Recovered) -> Batch:
 
 def beyond_repair(error: Exception) -> bool:
     """Whether ``error`` means that the file is damaged; False if the disk failed, or the file is locked."""
-    if isinstance(
-        error, (UnusableError, UnicodeDecodeError)
-    ):  # SQLite quotes a damaged table name that is not valid text
+    # SQLite quotes a damaged table name that is not valid text.
+    if isinstance(error, (UnusableError, UnicodeDecodeError)):
         return True
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:  # not from SQLite, but from decoding what it has read

@@ -81,6 +81,6 @@ def _check(
 def _message(assertion: Assertion, expression_context: ExpressionContext) -> str:
     """Return the message, with its expressions evaluated. Raises ExpressionError."""
     if assertion.message is None:
-        return f"this does not hold: {assertion.condition}"
+        return f"the assertion failed: {assertion.condition}"
     template = parse_template(assertion.message)
     return assertion.message if template is None else template.render(expression_context.scope)

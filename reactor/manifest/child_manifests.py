@@ -71,7 +71,7 @@ class ChildManifests:
         self._table.files[path] = None
         if path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
-            problems.add("R0114", f"a manifest applies itself: {names}", at, "take this apply away")
+            problems.add("R0114", f"a manifest applies itself: {names}", at, "remove this apply")
         elif len(self.above) == MAX_DEPTH:
             hint = "apply fewer manifests from each other"
             problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)

@@ -202,7 +202,7 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
-        _report_mistakes(expression_context)
+        _emit_warnings(expression_context)
         if values == self._values and not self._has_new_inputs(resource):
             self.moving = ()
             return resource
@@ -276,7 +276,7 @@ class DeferredBinding(Deferred):
             finally:
                 self._read_by_conditions = frozenset(reads)
                 if outputs is not None:
-                    _report_mistakes(expression_context)
+                    _emit_warnings(expression_context)
         return None
 
     def _moved(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset([key for key, value in values.items() if holds_secret(value)])
 
 
-def _report_mistakes(expression_context: ExpressionContext) -> None:
+def _emit_warnings(expression_context: ExpressionContext) -> None:
     """Emit warnings about missing keys, which are no errors in the `ccm:` form."""
-    for slip in expression_context.slips():
-        emit_output(f"warning: {slip}")
+    for warning in expression_context.new_warnings():
+        emit_output(f"warning: {warning}")

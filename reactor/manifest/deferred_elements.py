@@ -99,9 +99,8 @@ class DeferredElements(DeferredBinding):
             assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         settled = super().settle(resource, outputs, briefly=briefly)
-        found = self._late_values(
-            self._values or {}
-        )  # `settled` is as before if the last try had these values
+        # `settled` is as before if the last try had these values.
+        found = self._late_values(self._values or {})
         self._require_elements(FOR_EACH, found.elements)
         for each in found.nested or ():
             self._require_elements(SUBITEMS, each)
@@ -111,7 +110,7 @@ class DeferredElements(DeferredBinding):
         if found != self._unusable:
             self._last_found, self._former = found, self._known.get(self._ref)
             self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
-        raise ResourceError("the loop has other elements than the manifest was loaded with", _FIX)
+        raise ResourceError("the elements of the loop have changed since the manifest was loaded", _FIX)
 
     @property
     def is_refused(self) -> bool:

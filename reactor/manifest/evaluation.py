@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def bare_expression(text: str) -> Expression:
     """Parse the expression ``text``, which has no braces. Raises ExpressionError."""
     if text.lstrip().startswith(("{{", "${")):
-        hint = "take away what is around it, as in: if: Facts.role == 'db'"
-        raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
+        hint = "remove the delimiters, as in: if: Facts.role == 'db'"
+        raise ExpressionError("a condition must be written without {{ }} and ${ }", 0, len(text), hint)
     return parse_expression(text)
 
 

@@ -147,14 +147,14 @@ class ExpressionContext(NamedTuple):
             "templates": partial(TemplateValues, self.expression_functions, self.data_digest),
         }
 
-    def slips(self) -> list[str]:
+    def new_warnings(self) -> list[str]:
         """Return the warnings about missing keys and openers without an end since the last call, with places.
 
         In strict manifests missing keys are errors.
         """
         return [
-            f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
-            for at, text, slip in self.scope.warnings.take_new()
+            f"{self.place(at, text, error)}: {error.message}{f'; {error.hint}' if error.hint else ''}"
+            for at, text, error in self.scope.warnings.take_new()
         ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:

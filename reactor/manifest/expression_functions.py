@@ -246,7 +246,7 @@ class ExpressionFunctions:
             hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
             raise FunctionError(f'template("{text}") renders this string, not the file with that name', hint)
         body = self.read_file(text) if is_file else text
-        slips = len(self.scope.warnings.pending)
+        earlier = len(self.scope.warnings.pending)
         with self._deeper():
             try:
                 if (parsed := parse_template(body)) is None:
@@ -256,7 +256,7 @@ class ExpressionFunctions:
                 what = LineMap.of(text, body).place(error.start) if is_file else "the template"
                 raise FunctionError(f"{what}: {error.message}", error.hint) from error
             finally:
-                self.scope.warnings.prefix(slips, text if is_file else "the template")
+                self.scope.warnings.prefix(earlier, text if is_file else "the template")
 
     def _no_file_name(self, function: str, text: str) -> str:
         """Return ``text`` as a template.
@@ -269,7 +269,7 @@ class ExpressionFunctions:
         hint = "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
         if self.scope.strict:
             raise FunctionError(message, hint)
-        warning = ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0)
+        warning = ExpressionError(f"{message}, so the string itself is the result, as in CCM", 0, 0)
         self.scope.warnings.pending.append(warning)
         return text
 

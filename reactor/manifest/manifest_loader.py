@@ -202,7 +202,7 @@ class ManifestLoader:
         expression_context.expression_functions.outcomes = None
         table.files.update(dict.fromkeys(sorted(expression_context.expression_functions.reads)))
         table.warnings += (warning(each, problems.source) for each in data.warnings)
-        table.warnings += expression_context.slips()
+        table.warnings += expression_context.new_warnings()
         table.problems += problems.sorted()
 
     def _add_channels(
@@ -220,7 +220,7 @@ class ManifestLoader:
         at = root.key_at(_CHANNELS)
         if composite is not None and not (self._inputs.applied_notify and len(self._children.above) == 1):
             hint = "move it to the manifest that is run"
-            problems.add("R0105", "a manifest that is applied declares no channels", at, hint)
+            problems.add("R0105", "a manifest that is applied must not declare channels", at, hint)
             return
         for name, channel in channels_in(root, problems, expression_context).items():
             if name in self._resource_table.channels:

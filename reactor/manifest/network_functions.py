@@ -88,7 +88,8 @@ def _arguments_of_shared(name: Any = None, where: Any = "", minimum: Any = 0, *m
         )
     if not SHARED_NAME.fullmatch(name):
         raise FunctionError(
-            f"shared: {name[:80]!r} is no name of a shared value", "use a-z, A-Z, 0-9, - and _, at most 63"
+            f"shared: {name[:80]!r} is not a name for a shared value",
+            "use a-z, A-Z, 0-9, - and _, at most 63",
         )
     if where and not (where.startswith("group:") and where != "group:"):
         raise FunctionError(

@@ -44,16 +44,19 @@ _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
     "notify": (
         "subscribe",
-        "turn it around: subscribe to this one in the resource that must be refreshed",
+        "reverse it: write subscribe in the resource to be refreshed, with this resource as its value",
     ),
-    "before": ("require", "turn it around: require this one in what is to come later"),
+    "before": (
+        "require",
+        "reverse it: write require in the resource that comes later, with this resource as its value",
+    ),
     "when": ("control", _IF),
     "if": ("control", _IF),
     "onlyif": ("control", _IF),
     "unless": ("control", "write control: {unless: EXPRESSION}"),
     "path": ("name", _NAME),
     "dest": ("name", _NAME),
-    "register": ("name", 'take it away: an expression of another resource reads output("KIND#NAME")'),
+    "register": ("name", 'remove it: an expression of another resource reads output("KIND#NAME")'),
     "become": (
         "name",
         "remove it: everything is done as the user who starts reactor; an exec may have a user",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reactor.manifest.placeholders import Failed
 
 _NAMES = frozenset(("name", "alias"))
-_APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
+_APPLIED_TWICE = "its manifest is applied twice: apply it once, or make this name from its data"
 _SAME_IN_LOOP = "make it differ for each element: put {{ item }} or {{ key }} into it"
 
 
@@ -243,7 +243,7 @@ class ResourceFactory:
             values.secret |= {key for key, value in values.plain.items() if redacted(value) != value}
         for key in values.secret & _NAMES:
             message = f"the {key} of a resource is shown everywhere, and must not hold a secret"
-            hint = "name it otherwise, and give the secret as a property: exec, for one, has command"
+            hint = "choose another name, and pass the secret in a property, such as command of exec"
             self._problems.add("R0402", message, declaration.find(model, (key,)).at, hint)
             self._resource_table.broken.add(f"{model.kind}#{values.plain.get('name')}")
             values.invalid.add("name")

@@ -35,14 +35,14 @@ def add_shares(root: Mapping, problems: Problems, context: ExpressionContext, sh
         at = node.key_at(name)
         if not SHARED_NAME.fullmatch(name):
             hint = "use a-z, A-Z, 0-9, - and _, at most 63"
-            problems.add("R0109", f"{name[:80]!r} is no name of a shared value", at, hint)
+            problems.add("R0109", f"{name[:80]!r} is not a name for a shared value", at, hint)
         elif name in found.secret:
             hint = "all hosts of the fleet can read what is shared: share no secret"
             problems.add("R0109", f"the shared value {name} contains a secret", at, hint)
         elif name in shares:
             problems.add("R0104", f"the value {name} is shared twice", at, "rename one of them")
         elif name in found.plain and found.plain[name] is None:
-            hint = f"give it a value, or take the line {name} away"
+            hint = f"give it a value, or remove the line {name}"
             problems.add("R0109", f"the shared value {name} is empty", at, hint)
         elif name in found.plain and _is_fit(found.plain[name], name, problems, at):
             shares[name] = found.plain[name]

@@ -150,7 +150,7 @@ def read_source(
     except (OSError, ValueError) as error:
         return _unreadable(file, what, error)
     if len(content) > MAX_BYTES:
-        hint = "is this the right file? One this large must be split"
+        hint = "check that it is the right file; a file this large must be split"
         return Diagnostic("R0113", f"{what} is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
     try:
         return Source(file, with_line_feeds(content.decode("utf-8-sig")))

@@ -192,7 +192,7 @@ def _hint_on_flag(text: str) -> str | None:
     """How to write a string as true or false."""
     if text.lower() in _YAML_1_1_FLAGS:
         return f"in YAML 1.2 {text} is a string: write true or false"
-    return f"take the quotes away: {text.lower()}" if text.lower() in ("true", "false") else None
+    return f"remove the quotes: {text.lower()}" if text.lower() in ("true", "false") else None
 
 
 def _hint_on_list(text: str, given: str, *, is_command: bool) -> str:

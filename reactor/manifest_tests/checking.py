@@ -37,7 +37,7 @@ def check(suite: Suite, test: Test) -> list[Difference]:
         loaded = load(suite.manifests, inputs, suite.external)
     except ManifestError as error:
         return [*_problems(test, error)]
-    missed = [Difference(f"no problem says {shown(each)}", test.place) for each in given.problems]
+    missed = [Difference(f"no problem contains {shown(each)}", test.place) for each in given.problems]
     managed = {ref: each for ref, each in loaded.graph.resources.items() if not _is_declined(each)}
     return [*missed, *_of_resources(test, managed), *_of_names(given, managed, test.place)]
 
@@ -53,11 +53,11 @@ def _problems(test: Test, error: ManifestError) -> Iterator[Difference]:
         matched = next((part for part in waiting if part in found.message), None)
         if matched is None and not any(part in found.message for part in test.expected.problems):
             where = f"{found.place}: " if found.place else ""
-            yield Difference(f"a problem that is not expected: {where}{found.message}", test.place)
+            yield Difference(f"an unexpected problem: {where}{found.message}", test.place)
         elif matched is not None:
             waiting.remove(matched)
     for part in waiting:
-        yield Difference(f"no problem says {shown(part)}", test.place)
+        yield Difference(f"no problem contains {shown(part)}", test.place)
 
 
 def _of_resources(test: Test, managed: Mapping[str, Resource]) -> Iterator[Difference]:

@@ -138,7 +138,7 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
             hint = did_you_mean(self.provider, self.providers) or f"providers: {', '.join(self.providers)}"
             yield PropertyProblem(("provider",), f"{self.kind} has no provider {self.provider!r}", hint)
         if self.meta.reverse and type(self).reversal is Resource.reversal:
-            hint = "remove reverse; what leaves the manifest is then let go"
+            hint = "remove reverse: a resource that leaves the manifest then stays as it is"
             yield PropertyProblem(("meta", "reverse"), f"{self.kind} can't be undone", hint)
 
     def warnings(self) -> Iterable[PropertyProblem]:

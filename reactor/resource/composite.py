@@ -50,7 +50,7 @@ class Composite(Resource[None]):
             yield PropertyProblem(("slot",), f"{self.kind} changes nothing itself", hint)
         if self.meta.now == "audit":
             hint = "set it on the resources of that manifest"
-            yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that show the time", hint)
+            yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that can show the time", hint)
 
     def give(self, values: Mapping[str, Any]) -> None:
         """Pass on these ``values`` in place of the properties of these names, which are not wholly known yet."""

@@ -100,7 +100,9 @@ class FragileMount:
     def failure(self) -> ResourceError:
         """The error to raise while it does not answer."""
         way_out = f"umount --lazy {shlex.quote(self.info.point)}"
-        return ResourceError(self.complaint, f"see to what serves it, {self.info.source}, or {way_out}")
+        return ResourceError(
+            self.complaint, f"restore {self.info.source}, which serves it, or unmount it: {way_out}"
+        )
 
     async def _question(self, answer: trio.Event) -> None:
         """Test the mount until it answers. If no process can be started to test it, it counts as answering."""

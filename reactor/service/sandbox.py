@@ -19,11 +19,11 @@ from reactor.resource.relations import SandboxAccess
 class Area(Enum):
     """A part of the file system that can be closed. The value is the end of a sentence, as in `SandboxAccess`."""
 
-    USR = "is about something below /usr or /boot"
-    ETC = "is about something below /etc"
-    HOME = "is about something below /home or /root"
-    TEMPORARY = "is about something below /tmp or /var/tmp"
-    CGROUPS = "is about something below /sys/fs/cgroup"
+    USR = "manages something below /usr or /boot"
+    ETC = "manages something below /etc"
+    HOME = "manages something below /home or /root"
+    TEMPORARY = "manages something below /tmp or /var/tmp"
+    CGROUPS = "manages something below /sys/fs/cgroup"
     FILES = "changes files in other places"
 
 

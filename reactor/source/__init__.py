@@ -4,5 +4,5 @@
 - ``links``: the table of further schemes, filled by entry points;
 - ``download``: one conditional GET, with limits;
 - ``temp_directory``: a directory for incomplete downloads;
-- ``cache``: the downloaded versions; provides the last good version while the source can't be reached.
+- ``cache``: the downloaded versions; provides the last valid version while the source can't be reached.
 """

@@ -111,7 +111,7 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
         if (last := source.last_good()) is None:
             raise ManifestError([_diagnostic(error, home, address.shown)]) from error
         age = _age(time.time() - source.fetched_at())
-        warn(f"{error}; the last good version of {address.shown}, fetched {age} ago, is used")
+        warn(f"{error}; the last valid version of {address.shown}, fetched {age} ago, is used")
         return last
 
 
@@ -179,7 +179,7 @@ class _Source:
         return str(path) if path is not None and path.is_file() else None
 
     def fetched_at(self) -> float:
-        """When the last good version was last the newest, in seconds since 1970."""
+        """When the last valid version was last the newest, in seconds since 1970."""
         return (self._directory / _STATE).stat().st_mtime
 
     def renewed(self, address: Address) -> str:

@@ -65,9 +65,8 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
                 return None
             if answer.status != _OK:
                 raise DownloadError(f"HTTP request to {address.shown} failed with status {answer.status}")
-            if not is_archive(
-                address.url
-            ):  # many servers declare the compression of an archive as an encoding
+            # Many servers declare the compression of an archive as an encoding.
+            if not is_archive(address.url):
                 answer.refuse_encoding()
             await _copy(answer, to, address)
             return Version(answer.field("etag"), answer.field("last-modified"))

@@ -65,9 +65,8 @@ class Trust:
         descriptor = os.open(path, flags) if found is None else os.open(place, flags | os.O_NOFOLLOW)
         try:
             opened = os.fstat(descriptor)
-            if found is not None or stat.S_ISREG(
-                opened.st_mode
-            ):  # a pipe comes from the process that started us
+            # A pipe comes from the process that started us.
+            if found is not None or stat.S_ISREG(opened.st_mode):
                 self._judge(place, opened)
         except DistrustedError:
             os.close(descriptor)

@@ -85,7 +85,7 @@ class Budget:
             raise UnpackingError(words, "raise the limit if you trust it")
         if total > self._most:
             words = f"the archive unpacks to more than {self._limits.ratio} times its size"
-            raise UnpackingError(words, "it looks like a bomb: raise the limit if you trust it")
+            raise UnpackingError(words, "it may be a decompression bomb: raise the limit if you trust it")
 
 
 def size_in_words(size: int) -> str:

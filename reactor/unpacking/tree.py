@@ -128,9 +128,7 @@ class Tree:
     def _link(self, member: Member, base: str) -> None:
         """Create a hard link to a file that was unpacked before. No other target is allowed: it could be outside."""
         *above, target = _parts(member.target)[self._strip :] or ("",)
-        missing = (
-            f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
-        )
+        missing = f"{member.name!r} in the archive is a hard link to {member.target!r}, which is not a file before it"
         try:
             directory = self._open(tuple(above), create=False)
         except FileNotFoundError as error:
@@ -200,7 +198,7 @@ def _parts(name: str) -> Parts:
     """Split a path that starts at the root of the archive. Raises UnpackingError if it leaves the root."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
-        raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
+        raise UnpackingError(f"the archive holds a path that leads out of its directory: {name!r}")
     if len(parts) > DEEPEST:
         raise UnpackingError(f"the archive is more than {DEEPEST} directories deep: {name[:60]!r}...")
     return parts

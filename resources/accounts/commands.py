@@ -17,8 +17,8 @@ _ACCOUNTS = "/etc"
 _changing = trio.Lock()
 
 _HINTS = {
-    "group '": "declare the group, and let this require it",
-    "user '": "declare the user, and let this require it",
+    "group '": "declare the group, and add it to require",
+    "user '": "declare the user, and add it to require",
 }
 
 

@@ -188,4 +188,5 @@ def gid_of(name: str) -> int | None:
 
     Raises ResourceError when it can't be read.
     """
-    return next((group.gid for group in groups() if group.name == name), None)
+    group = find_group(name)
+    return None if group is None else group.gid

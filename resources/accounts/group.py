@@ -57,9 +57,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.gid == 0):
-            yield PropertyProblem(
-                ("ensure",), "the group root can't be absent", "name the group that is to go"
-            )
+            yield PropertyProblem(("ensure",), "the group root can't be absent", "name the group to remove")
 
     def watches(self) -> Iterable[Watch]:
         """The file of groups."""
@@ -155,9 +153,7 @@ class Group(Resource[GroupLine | None], kind="group"):
 
     def _remove(self, state: GroupLine) -> Action:
         if state.gid == 0:
-            raise ResourceError(
-                f"{self.name} has gid 0; refusing to remove it", "name the group that is to go"
-            )
+            raise ResourceError(f"{self.name} has gid 0; refusing to remove it", "name the group to remove")
         return self._step("removed the group", "groupdel")
 
     def _change_members(self, found: tuple[str, ...]) -> Plan:
@@ -166,7 +162,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         if not (change := membership_change(found, self.users, self.membership)):
             return ()
         words = [f"added {', '.join(change.added)}"] if change.added else []
-        words += [f"took out {', '.join(change.removed)}"] if change.removed else []
+        words += [f"removed {', '.join(change.removed)}"] if change.removed else []
         return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(change.after)),)
 
     def _step(self, words: str, program: str, *options: str) -> Action:

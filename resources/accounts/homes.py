@@ -16,8 +16,10 @@ from reactor.hostfs import ErrorContext, open_directory, others_may_replace
 def refuse_exposed(home: str) -> None:
     """Raise ResourceError when users other than root can redirect the path ``home``, which need not exist."""
     if is_exposed(home):
-        words = f"others than root may change the way to {home}: a home is made and moved by its path"
-        raise ResourceError(words, "name a home below directories of root, or let manage_home be false")
+        words = f"users other than root can redirect {home}: useradd and usermod follow symlinks on the way to a home"
+        raise ResourceError(
+            words, "name a home below directories that only root can change, or write manage_home: false"
+        )
 
 
 def is_exposed(home: str) -> bool:
@@ -30,7 +32,7 @@ def is_exposed(home: str) -> bool:
         parent, base = os.path.split(parent)
     if not os.path.isdir(parent):
         return False  # nothing can be created there
-    with ErrorContext(f"look at {parent}"):
+    with ErrorContext(f"inspect {parent}"):
         handle = open_directory(parent)
         try:
             return others_may_replace(handle, base)

@@ -120,7 +120,7 @@ def _change_groups(user: UserProperties, state: UserState) -> Plan:
     if not (change := membership_change(state.groups, user.groups, user.membership)):
         return ()
     words = [f"added the user to {', '.join(change.added)}"] if change.added else []
-    words += [f"took the user out of {', '.join(change.removed)}"] if change.removed else []
+    words += [f"removed the user from {', '.join(change.removed)}"] if change.removed else []
     changes = [Change("groups", ", ".join(state.groups), ", ".join(change.after))]
     # Appending does not undo what another program adds at the same time.
     options = (
@@ -171,9 +171,7 @@ def _set_ages(user: UserProperties, state: UserState) -> Plan:
 def _remove(user: UserProperties, state: UserState) -> Action:
     if state.account is not None and state.account.uid in (0, os.geteuid()):
         owner = "root" if state.account.uid == 0 else "the user that runs reactor"
-        raise ResourceError(
-            f"{user.name} is {owner}; refusing to remove the user", "name the user that is to go"
-        )
+        raise ResourceError(f"{user.name} is {owner}; refusing to remove the user", "name the user to remove")
     words = " and ".join(("removed the user", *state.losses)) + state.left
     return _step(user, words, "userdel", ["--remove"] if user.manage_home and not state.foreign_home else [])
 

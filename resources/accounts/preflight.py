@@ -59,14 +59,14 @@ async def _missing_group(which: str | int) -> ResourceError | None:
     lookup = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
     if await _is_known(lookup):
         return None
-    hint = "declare the group, and let this require it"
+    hint = "declare the group, and add it to require"
     return ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
 
 
 async def _missing_user(name: str) -> ResourceError | None:
     if await _is_known(partial(pwd.getpwnam, name)):
         return None
-    hint = "declare the user, and let this require it"
+    hint = "declare the user, and add it to require"
     return ResourceError(f"there is no user {name}", hint, missing=f"user#{name}")
 
 

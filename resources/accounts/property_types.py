@@ -59,5 +59,5 @@ def accounts_named(kind: str, name: str, number: int | None) -> Iterator[str]:
 def irreversible(what: str) -> ResourceError:
     """The error for a present state that no manifest could declare, so that it can't be restored later."""
     return ResourceError(
-        f"{what} as it is now could not be brought back", "change it by hand, or remove reverse"
+        f"{what} as it is now could not be restored later", "change it by hand, or remove reverse"
     )

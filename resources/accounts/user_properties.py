@@ -24,7 +24,7 @@ def _check_password(text: str) -> str:
     register_secret(text)  # before anything can fail: errors quote the manifest
     if not _HASH.fullmatch(text):
         raise ValueError(
-            "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
+            "this is not the hash of a password: make one with openssl passwd -6, or write '*' for none"
         )
     return text
 
@@ -43,7 +43,7 @@ def _check_no_colon(path: str) -> str:
 
 def _check_expiry(text: str) -> str:
     if text != "never" and not is_date(text):
-        raise ValueError(f"{text!r} is no date: write it as 2030-12-31, or never")
+        raise ValueError(f"{text!r} is not a date: write it as 2030-12-31, or never")
     return text
 
 
@@ -111,11 +111,9 @@ class UserProperties(Resource[UserState]):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
-            yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
+            yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user to remove")
         if self.non_unique and self.uid is None:
-            yield PropertyProblem(
-                ("non_unique",), "non_unique is about the uid", "add uid, or remove non_unique"
-            )
+            yield PropertyProblem(("non_unique",), "non_unique requires uid", "add uid, or remove non_unique")
         if self.locked is False and self.password is not None and not has_hash(self.password):
             words = "without a password, there is nothing to unlock"
             yield PropertyProblem(("locked",), words, "write the hash as password, or remove locked")

@@ -178,11 +178,11 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
     async def reversal(self, state: AlternativesState) -> Self:
         """The choice as it was; an alternative that was added is removed. Raises ResourceError if it was both.
 
-        A removed alternative can't be brought back: its links and priority are no properties of that.
+        A removed alternative can't be restored: its links and priority are no properties of that.
         """
         group = state.group
         if self.ensure == "absent":
-            words = f"the alternative {self.path or self.name} could not be brought back"
+            words = f"the alternative {self.path or self.name} could not be restored later"
             raise ResourceError(words, "remove it by hand, or remove reverse")
         if group is None or (self.path is not None and self.path not in group.choices):
             if group is None or group.mode == "auto":
@@ -233,7 +233,7 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         if path is not None and path not in group.choices:
             hint = f"choose one of {', '.join(sorted(group.choices))}; or write link and priority to add it"
             raise ResourceError(
-                f"{path} is no alternative of {self.name}", hint, missing=database_file(self.name)
+                f"{path} is not an alternative of {self.name}", hint, missing=database_file(self.name)
             )
 
     def _best(self, group: Group | None) -> str | None:

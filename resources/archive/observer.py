@@ -43,7 +43,7 @@ class Observer:
         desired = self.desired
         if desired.extract_parent is not None:  # no watch checks its mount
             await fragile_mounts().ask(desired.extract_parent)
-        with ErrorContext(f"look at {desired.path}"):
+        with ErrorContext(f"inspect {desired.path}"):
             found = self._stat()
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)
             partial = is_stale_temporary(partial_path(desired.path), os.geteuid())

@@ -107,7 +107,7 @@ def discard(path: str) -> None:
         with opened_directory(base, parent) as descriptor:
             _refuse_foreign(path, os.fstat(descriptor))
             if set(os.listdir(descriptor)) - {_TREE}:
-                raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
+                raise ResourceError(f"{path} is in the way: reactor did not create it", "remove it")
             _clear(f"/proc/self/fd/{descriptor}/{_TREE}")
         os.rmdir(base, dir_fd=parent)
 
@@ -120,7 +120,7 @@ def _give(directory: str, above: int, owner: tuple[int, int]) -> None:
 
 def _refuse_foreign(path: str, found: os.stat_result) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
+        raise ResourceError(f"{path} is in the way: reactor did not create it", "remove it")
 
 
 def _clear(tree: str) -> None:

@@ -178,7 +178,7 @@ class CaCertificate(Resource[StoreState], kind="ca_certificate"):
         try:
             return type(self)(name=self.name, content=state.found.decode())
         except ValueError as error:  # also pydantic's
-            words = f"what is in {self._path} could not be brought back"
+            words = f"what is in {self._path} could not be restored later"
             raise ResourceError(words, "remove it yourself, or remove reverse") from error
 
     def _wanted_content(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The kind ``certificate``: a private key and its certificate, renewed before it ends.
+"""The kind ``certificate``: a private key and its certificate, renewed before it expires.
 
 `kind` holds the properties and the plan, `profile` their types, and `rules` what goes together. `pair` keeps key and certificate in a directory, so
 that both are replaced at once. `maker` makes what is missing. `issuing` makes keys, requests and certificates, and

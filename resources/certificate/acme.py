@@ -150,7 +150,7 @@ def _challenge_of(wire: Wire, chosen: dict[str, Any], name: str) -> Challenge:
     except ValueError:
         is_token = False
     if not is_token:  # it becomes the name of a file
-        raise ResourceError("the ACME server sent a token that is none", "check acme")
+        raise ResourceError("the ACME server sent an invalid token", "check acme")
     return Challenge(name, token, wire.key_authorization(token))
 
 

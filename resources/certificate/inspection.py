@@ -59,7 +59,7 @@ def judge_pair(key_pem: bytes, certificate_pem: bytes, wanted: DesiredPair, now:
     renew_at = end - (third if wanted.renew_before is None else min(wanted.renew_before, end - start - third))
     if now >= renew_at:
         until = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return Inspection(f"it {'ends' if now < end else 'ended'} at {until} UTC", renew_at)
+        return Inspection(f"it {'expires' if now < end else 'expired'} at {until} UTC", renew_at)
     return Inspection(None, renew_at)
 
 
@@ -118,7 +118,9 @@ def _content_fault(
     extensions = document.extensions
     if _is_authority(extensions) != profile.is_authority:
         return (
-            "it is a certificate authority" if not profile.is_authority else "it is no certificate authority"
+            "it is a certificate authority"
+            if not profile.is_authority
+            else "it is not a certificate authority"
         )
     if profile.common_name is not None:
         found = document.subject.rfc4514_string()

@@ -127,7 +127,7 @@ def issue(profile: Profile, key: PrivateKey, authority: Authority | None) -> tup
 
 
 def _end(now: datetime, profile: Profile, authority: Authority | None) -> datetime:
-    """When it ends: not after its authority."""
+    """When it expires: not after its authority."""
     end = now + timedelta(seconds=profile.valid_for)
     return end if authority is None else min(end, authority.certificate.not_valid_after_utc)
 

@@ -90,7 +90,7 @@ class CertificateState(NamedTuple):
 
 
 class Certificate(Resource[CertificateState], kind="certificate"):
-    """Keep a private key and its certificate, and renew both before the certificate ends."""
+    """Keep a private key and its certificate, and renew both before the certificate expires."""
 
     example = "/etc/ssl/app --names app.example.com"
     needed_to_show = frozenset(("names",))
@@ -131,7 +131,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     valid_for: Annotated[Duration, Field(gt=0)] = _YEAR
     """How long it holds. An ACME server decides that itself, and none holds longer than its authority."""
     renew_before: Annotated[Duration, Field(gt=0)] | None = None
-    """How long before its end it is renewed, at most two thirds of its time; by default a third of its time."""
+    """How long before it expires it is renewed, at most two thirds of its time; by default a third of its time."""
     owner: Account | None = None
     """The owner of the key; by default the user that runs reactor."""
     group: Account | None = None
@@ -193,7 +193,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         """The pair, and whether it is as wanted. Raises ResourceError."""
         await fragile_mounts().ask(self.name)
         self._changed_paths.take()
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             pair = read_pair(self.name)
         self._alarm.set(math.inf)
         if self.ensure == "absent":
@@ -252,7 +252,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
 
     async def describe(self) -> Mapping[str, Any]:
         """The certificate that is there: its names, its end, and whether it is as wanted."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             pair = read_pair(self.name)
         return {"ensure": "absent" if pair.place is Place.NOTHING else "present"}
 
@@ -260,7 +260,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         """No pair, if there was none. Raises ResourceError otherwise: a private key is not kept for that."""
         if state.pair.place is Place.NOTHING:
             return type(self)(name=self.name, ensure="absent")
-        raise ResourceError(f"the key in {self.name} could not be brought back", "remove reverse")
+        raise ResourceError(f"the key in {self.name} could not be restored later", "remove reverse")
 
     async def _renew(self, state: CertificateState) -> None:
         files = await self._maker.make(state.pair)

@@ -139,14 +139,16 @@ def _authority_of(files: AuthorityFiles) -> Authority:
         words = f"{files.key} is not the key of {files.certificate}"
         raise ResourceError(words, "correct ca_certificate or ca_key; the signing certificate comes first")
     if authority.certificate.not_valid_after_utc <= datetime.now(UTC):
-        raise ResourceError(f"the certificate in {files.certificate} has ended", "renew it first")
+        raise ResourceError(f"the certificate in {files.certificate} has expired", "renew it first")
     try:
         constraints = authority.certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
         is_authority = constraints.ca
     except x509.ExtensionNotFound:
         is_authority = False
     if not is_authority:
-        words = f"the certificate in {files.certificate} may not sign others: it is no certificate authority"
+        words = (
+            f"the certificate in {files.certificate} may not sign others: it is not a certificate authority"
+        )
         raise ResourceError(
             words, "name that of an authority; a certificate resource makes one with authority: true"
         )

@@ -164,7 +164,7 @@ async def store_pair(path: str, files: Mapping[str, bytes], key: Attributes, for
         with ErrorContext(f"write {path}"), Parent(path):
             pass  # the directory above must be there
         await create_directory(path, Attributes(os.geteuid(), os.getegid(), _DIRECTORY_MODE))
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         read_pair(path)  # another user may have made the directory above since the last look
     generation = f"pair-{secrets.token_hex(8)}"
     below = f"{path}/{generation}"

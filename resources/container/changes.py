@@ -54,9 +54,8 @@ class Changes:
         If it can't be started, the former one is started again. Raises ResourceError.
         """
         new, former = f"{self.name}{NEW}", f"{self.name}{FORMER}"
-        made = await self._create(
-            new, wanted
-        )  # what the daemon refuses is known before the former one is stopped
+        # What the daemon refuses is known before the former one is stopped.
+        made = await self._create(new, wanted)
         await self._remove(former)
         was_running = bool((await self._state()).get("Running"))
         await self.stop()

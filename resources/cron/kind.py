@@ -99,7 +99,9 @@ class Cron(SharedFile, kind="cron"):
                 ("name",), words, "use letters, digits, _ and -, and no dots, as in backup-db"
             )
         elif not self.name.isprintable() or self.name != self.name.strip():
-            yield PropertyProblem(("name",), "the name is no line of text", "write a name such as backup")
+            yield PropertyProblem(
+                ("name",), "the name must be one line of text", "write a name such as backup"
+            )
         if self.table == "user" and self.environment:
             words = "in the table of a user, variables hold for all jobs that follow"
             yield PropertyProblem(("environment",), words, "remove table: user, or set them in the command")
@@ -240,7 +242,7 @@ class Cron(SharedFile, kind="cron"):
     async def reversal(self, state: Found | None) -> Self:
         """No job, if there was none."""
         if self._is_there(state):
-            words = f"the job {self.name} was there before, and could not be brought back"
+            words = f"the job {self.name} was there before, and could not be restored later"
             raise ResourceError(words, "remove reverse; a job that leaves the manifest then stays")
         return type(self)(name=self.name, user=self.user, table=self.table, ensure="absent")
 

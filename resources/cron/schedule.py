@@ -42,7 +42,7 @@ def _range_of(field: Field, part: str) -> range:
     span, slash, step = part.partition("/")
     match = _PART.fullmatch(span)
     if match is None:
-        raise ValueError(f"{field.name} {part!r} is no number: write numbers such as 5, 1-5, 1,15 or */10")
+        raise ValueError(f"{field.name} {part!r} is not a number: write numbers such as 5, 1-5, 1,15 or */10")
     if match["all"]:
         first, last = field.low, field.high
     else:
@@ -64,7 +64,7 @@ def _number(field: Field, word: str) -> int:
     if not word.isdigit():
         known = f", or {', '.join(field.words)}" if field.words else ""
         raise ValueError(
-            f"{field.name} {word!r} is no number: write one from {field.low} to {field.high}{known}"
+            f"{field.name} {word!r} is not a number: write one from {field.low} to {field.high}{known}"
         )
     if not field.low <= int(word) <= field.high:
         raise ValueError(f"there is no {field.name} {word}: it goes from {field.low} to {field.high}")

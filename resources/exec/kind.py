@@ -311,7 +311,7 @@ def _command_problem(provider: Provider, text: str) -> str | None:
 async def _exists(path: str) -> bool:
     """Whether the path exists. Raises ResourceError."""
     await fragile_mounts().ask(path)
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             Path(path).stat()  # noqa: ASYNC240 - its mount has just answered
         except (FileNotFoundError, NotADirectoryError):

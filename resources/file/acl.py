@@ -70,7 +70,9 @@ def _permissions(letters: str, text: str) -> int:
         return int(letters)
     found = [letter for letter in letters if letter != "-"]
     if not letters or not set(found) <= _BITS.keys() or len(set(found)) < len(found):
-        raise ValueError(f"{text!r}: the permissions are letters of r, w, x and -, or a digit")
+        raise ValueError(
+            f"{text!r}: the permissions must be letters of r, w, x and -, or one digit from 0 to 7"
+        )
     return sum(_BITS[letter] for letter in found)
 
 

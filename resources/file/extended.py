@@ -73,7 +73,7 @@ class ExtendedReconciler:
         except FileNotFoundError:  # removed since
             return await self._observer.observe()
         except OSError as error:
-            raise resource_error(error, f"look at {path}") from error
+            raise resource_error(error, f"inspect {path}") from error
         changes = _changes(found, values)
         return state._replace(changes=changes) if changes else state
 
@@ -149,7 +149,9 @@ def value_of(text: str) -> bytes:
         if text[:2] in ("0s", "0S"):
             return base64.b64decode(text[2:], validate=True)
     except (ValueError, binascii.Error):
-        raise ValueError(f"{text!r} has no digits in hex after 0x, or no base64 after 0s") from None
+        raise ValueError(
+            f"{text!r} is invalid: hexadecimal digits must follow 0x, and base64 must follow 0s"
+        ) from None
     return text.encode()
 
 

@@ -70,7 +70,7 @@ class LinkReconciler:
         except (FileNotFoundError, NotADirectoryError):
             return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries)
         except OSError as error:
-            raise resource_error(error, f"look at {desired.path}") from error
+            raise resource_error(error, f"inspect {desired.path}") from error
 
     def _look(self, wanted: Attributes) -> FileState:
         fd = open_path(self.desired.path)

@@ -105,7 +105,7 @@ class Observer:
             self._stamp = None
             return self._absent(wanted)
         except OSError as error:
-            raise resource_error(error, f"look at {desired.path}") from error
+            raise resource_error(error, f"inspect {desired.path}") from error
 
     async def _look_up_ids(self) -> None:
         owner, group = self.desired.settings.owner, self.desired.settings.group

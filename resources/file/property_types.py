@@ -143,7 +143,7 @@ def _check_xattrs(values: dict[str, str | None]) -> dict[str, str | None]:
             raise ValueError(f"{name}: acl and capabilities are properties of their own")
         if not name.startswith(("user.", "trusted.", "security.")) or name.endswith(".") or "\0" in name:
             raise ValueError(
-                f"{name!r} is no extended attribute to set: its name begins with user. or trusted."
+                f"{name!r} is not an extended attribute that can be set: its name must begin with user. or trusted."
             )
         if len(name.encode()) > _LONGEST_NAME or len(value_of(text or "")) > _LONGEST_VALUE:
             raise ValueError(

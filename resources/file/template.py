@@ -193,5 +193,5 @@ class TemplateContent:
         renderer.refresh()
         if len(renderer.files) > 1:
             words = f"{self._path} writes further files, which the template of one file can't"
-            raise ResourceError(words, "make it a scaffold, or take away write()")
+            raise ResourceError(words, "make it a scaffold, or remove write()")
         return Inline(next(iter(renderer.files.values())))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import FileType, keep_for_undo, open_path
+from reactor.resources.file import acl, capabilities
 from reactor.resources.file.property_types import mode_properties
 from reactor.resources.file.state import FileState
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from reactor.resources.file.kind import File
 
 _FileT = TypeVar("_FileT", bound="File")
-
-_ACLS = ("system.posix_acl_access", "system.posix_acl_default")
-_CAPABILITIES = "security.capability"
 
 
 async def reversal_of(file: _FileT, state: FileState) -> _FileT:
@@ -53,16 +51,16 @@ def _changes_content(file: File) -> bool:
 
 
 async def _refuse_lost(file: File, state: FileState) -> None:
-    """Raise ResourceError if something of what is there could not be brought back."""
+    """Raise ResourceError if something of what is there could not be restored later."""
     whole = FileType.DIRECTORY if file.ensure == "directory" else FileType.FILE
     if state.type is not whole and not (file.ensure == "absent" and state.type is FileType.DIRECTORY):
-        words = f"{file.name} is {state.type.value}, which could not be brought back"
+        words = f"{file.name} is {state.type.value}, which could not be restored later"
         raise ResourceError(words, "remove it yourself, or remove reverse")
     if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
-        words = f"the setuid or sticky bit of {file.name} could not be brought back"
-        raise ResourceError(words, "take it away yourself, or remove reverse")
+        words = f"the setuid or sticky bit of {file.name} could not be restored later"
+        raise ResourceError(words, "remove the bit yourself, or remove reverse from meta")
     if lost := await in_thread(_lost_of, file.name, state.type, _changes_content(file)):
-        words = f"the {lost} of {file.name} could not be brought back"
+        words = f"the {lost} of {file.name} could not be restored later"
         raise ResourceError(words, "remove it yourself, or remove reverse")
 
 
@@ -79,10 +77,10 @@ def _lost_of(path: str, is_there: FileType, makes_new: bool) -> str | None:
         raise
     finally:
         os.close(fd)
-    if _CAPABILITIES in names:
+    if capabilities.ATTRIBUTE in names:
         return "capabilities"
     if not makes_new:
         return None
-    if any(name in names for name in _ACLS):
+    if any(name in names for name in (acl.ACCESS, acl.DEFAULT)):
         return "ACL"
     return next((f"extended attribute {name}" for name in names if name.startswith("user.")), None)

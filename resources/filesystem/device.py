@@ -55,10 +55,8 @@ def size_of(fd: int) -> int:
 async def content_of(fd: int, path: str) -> Content | None:
     """The content of the device, by blkid; None if it is blank. Raises ResourceError when it can't be read."""
     with ErrorContext(f"read {path}"):
-        for offset in (
-            0,
-            max(0, size_of(fd) - _BLOCK),
-        ):  # blkid takes a device that it can't read for a blank one
+        # blkid takes a device that it can't read for a blank one.
+        for offset in (0, max(0, size_of(fd) - _BLOCK)):
             os.pread(fd, _BLOCK, offset)
     arguments = ("blkid", "-p", "-o", "udev", f"/proc/self/fd/{fd}")
     done = await run(Command(arguments, "/", ENVIRONMENT, inherited=(fd,)))

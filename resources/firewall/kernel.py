@@ -137,9 +137,8 @@ class _Reader:
         for part in (
             [_chosen(table, _KEPT_OF_TABLE)],
             sorted(_chosen(frame, _KEPT_OF_CHAIN) for frame in self._dump(_GET_CHAIN)),
-            sorted(
-                map(_rule, self._dump(_GET_RULE)), key=lambda rule: rule[0]
-            ),  # their order in a chain counts
+            # By chain only: the order of the rules in a chain counts.
+            sorted(map(_rule, self._dump(_GET_RULE)), key=lambda rule: rule[0]),
             sorted(self._sets()),
             sorted(_chosen(frame, _KEPT_OF_OBJECT) for frame in self._dump(_GET_OBJECT)),
             sorted(_chosen(frame, _KEPT_OF_OBJECT) for frame in self._dump(_GET_FLOWTABLE)),

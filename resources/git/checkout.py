@@ -208,7 +208,7 @@ class Checkout:
     async def _remove_old_lock(self) -> None:
         """Remove the lock that a killed git left in an interrupted update."""
         lock = f"{self.desired.path}/.git/index.lock"
-        with ErrorContext(f"look at {lock}"):
+        with ErrorContext(f"inspect {lock}"):
             try:
                 fd = open_path(lock)
             except FileNotFoundError:

@@ -161,7 +161,7 @@ class Git(Resource[GitState], kind="git"):
         else:
             names = await self._names_on_the_server(tip.source or tip.commit)
         if clash := sorted(others.intersection(map(unquoted, names))):
-            words = f"files would be overwritten that git does not know: {', '.join(clash[:3])}"
+            words = f"untracked files would be overwritten: {', '.join(clash[:3])}"
             raise ResourceError(words, "move them away, or write force: true")
 
     async def _names_on_the_server(self, source: str) -> list[str]:

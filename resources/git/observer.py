@@ -51,7 +51,7 @@ class Observer:
         if has_our_rights(uid):
             desired.git.access.refuse_foreign_files()
         branch = None if self._last is None else self._last[1].branch
-        with ErrorContext(f"look at {desired.path}"):
+        with ErrorContext(f"inspect {desired.path}"):
             looked = await read_by_owner(uid, partial(look, desired.path, uid, branch))
         is_here = looked.found is Found.CHECKOUT
         tip = await self.remote.tip(is_here=is_here) if desired.ensure == "present" else None

@@ -124,7 +124,7 @@ class Program:
             return await run(Command(words, cwd, environment, self.timeout, identity=identity), on_line)
         except ResourceError as error:
             if error.missing is not None and error.missing.endswith("/git"):
-                hint = "declare package#git, and let this require it"
+                hint = "declare package#git, and add it to require"
                 raise ResourceError("git is not installed", hint, missing=error.missing) from error
             raise
 

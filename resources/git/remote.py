@@ -41,7 +41,9 @@ class Remote:
             kept = self._tip or self._recorded() if is_here and error.missing is None else None
             if kept is None or isinstance(error, NoSuchRefError):
                 raise
-            emit_note(f"the server is not asked: {error.message}; the checkout stays at {kept.commit[:7]}")
+            emit_note(
+                f"the server could not be asked: {error.message}; the checkout stays at {kept.commit[:7]}"
+            )
             self._tip = kept
         self._asked = trio.current_time()
         return self._tip

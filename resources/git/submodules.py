@@ -34,7 +34,7 @@ async def refuse_foreign_modules(git: Program, path: str) -> None:
 
 def _is_populated(module: str, uid: int) -> bool:
     """Whether there is a repository in the directory. Raises ResourceError when others could change it."""
-    with ErrorContext(f"look at {module}"):
+    with ErrorContext(f"inspect {module}"):
         found = look(module, uid, None).found
         if found is not Found.LINKED:
             return found is Found.CHECKOUT

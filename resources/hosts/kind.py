@@ -115,13 +115,15 @@ class Host(OwnedLines, kind="host"):
             )
         line = lines[0]
         if len(lines) > 1 or line.names[0].lower() != self._names[0].lower():
-            words = "the lines of the host could not be brought back"
+            words = "the lines of the host could not be restored later"
             raise ResourceError(words, "change them by hand, or remove reverse")
         try:
             host, *aliases = line.names
             return type(self)(name=self.name, host=host, ip=str(line.address), aliases=aliases)
         except ValueError as error:  # also pydantic's
-            raise ResourceError("the line of the host could not be brought back", "remove reverse") from error
+            raise ResourceError(
+                "the line of the host could not be restored later", "remove reverse"
+            ) from error
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless it is another host now, or has another sort of address or a name that would stay."""

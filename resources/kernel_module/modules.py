@@ -62,7 +62,7 @@ def obstacle() -> tuple[str, str] | None:
     if _first_line(_DISABLED) == "1":
         return (
             "the kernel takes no modules until the next boot",
-            "kernel.modules_disabled was set to 1: boot again",
+            "kernel.modules_disabled was set to 1: reboot",
         )
     if not _capabilities() >> _CAP_SYS_MODULE & 1:
         return (

@@ -118,9 +118,8 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
         """Each file, what it must hold, and whether it must be there."""
         is_debian = os.path.exists(_DEBIAN)
         yield DEFAULT, self._of_x, is_debian
-        if os.path.realpath(VCONSOLE) != os.path.realpath(
-            DEFAULT
-        ):  # on Debian 13, the one is a link to the other
+        # On Debian 13, the one is a link to the other.
+        if os.path.realpath(VCONSOLE) != os.path.realpath(DEFAULT):
             yield VCONSOLE, {"KEYMAP": self.keymap or self._layout.partition(",")[0]}, not is_debian
 
     @property

@@ -44,7 +44,7 @@ def _check_value(value: Any) -> Any:
         raise ValueError("a limit is a number, unlimited, or {soft: ..., hard: ...}")
     for each in parts.values():
         if isinstance(each, bool) or not (isinstance(each, int) or each == _UNLIMITED):
-            raise ValueError(f"{each!r} is no limit: write a number, or unlimited")
+            raise ValueError(f"{each!r} is not a limit: write a number, or unlimited")
     return value
 
 
@@ -181,7 +181,7 @@ class Limits(Resource[Found | None], kind="limits"):
     async def reversal(self, state: Found | None) -> Self:
         """No limits, if there were none."""
         if state is not None:
-            words = f"{self._path} was there before, and could not be brought back"
+            words = f"{self._path} was there before, and could not be restored later"
             raise ResourceError(words, "remove reverse; limits that leave the manifest then stay")
         return type(self)(name=self.name, ensure="absent")
 

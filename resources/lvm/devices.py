@@ -66,7 +66,7 @@ async def prepare(device: Device, *, force: bool) -> None:
     """
     with opened_block(device.path) as (fd, node):
         if node != device.node:
-            raise ResourceError(f"{device.path} leads elsewhere by now", "the next check sees where")
+            raise ResourceError(f"{device.path} now leads elsewhere", "the next check sees where")
         refuse_used(fd, device.path)
         if device.member is not None or (content := await content_of(fd, device.path)) is None:
             return

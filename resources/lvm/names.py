@@ -27,7 +27,7 @@ def check_volume_name(text: str) -> str:
     """``text``, if it names a group and a volume. Raises ValueError."""
     group, _, volume = text.partition("/")
     if not volume:
-        raise ValueError(f"{text!r} is no volume: write the group and the volume, as in vg0/data")
+        raise ValueError(f"{text!r} is not a volume: write the group and the volume, as in vg0/data")
     check_group_name(group)
     check_group_name(volume)
     if _RESERVED.fullmatch(volume):

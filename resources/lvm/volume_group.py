@@ -59,7 +59,7 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
     resize: Flag = False
     """Whether its physical volumes grow when their devices have grown."""
     force: Flag = False
-    """Whether what a new device holds may be destroyed, other devices taken out, and with `ensure: absent` all volumes removed."""
+    """Whether what a new device holds may be destroyed, other devices removed from the group, and with `ensure: absent` all volumes removed."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
@@ -119,7 +119,7 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         return GroupState(mapper, members, (), names, in_use)
 
     def plan(self, state: GroupState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
-        """Make the group, add and take out devices, or remove it. Raises ResourceError where that would destroy data."""
+        """Make the group, add and remove devices, or remove the group. Raises ResourceError where that would destroy data."""
         if self.ensure == "absent":
             return self._removal(state) if state.members else ()
         if gone := [each.node for each in state.members if each.is_missing]:
@@ -138,7 +138,7 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
             if member.node not in declared:
                 self._refuse_other(member)
                 run = partial(self._take_out, member, mapper=state.mapper)
-                steps.append(Action.saying(f"took {member.node} out of it", run))
+                steps.append(Action.saying(f"removed {member.node} from the group", run))
             elif self.resize and member.can_grow:
                 run = partial(change, "pvresize", member.node, mapper=state.mapper)
                 steps.append(Action.saying(f"grew {member.node} to the size of its device", run))
@@ -160,7 +160,9 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
             return False
         if device.member is not None and device.member.group:
             words = f"{device.path} is in the volume group {device.member.group}"
-            raise ResourceError(words, "take it out there first: this is never done, even with force")
+            raise ResourceError(
+                words, "remove it from that group first, with vgreduce: reactor never does, even with force"
+            )
         if device.content is not None and not self.force:
             raise not_blank(device.path, device.content)
         return True
@@ -169,10 +171,14 @@ class VolumeGroup(Resource[GroupState], kind="volume_group"):
         """Raise ResourceError if a device that is not declared must stay."""
         if not self.force:
             words = f"{self.name} also has {member.node}, which is not in devices"
-            raise ResourceError(words, "add it, or write force: true to take it out")
+            raise ResourceError(
+                words, "add the device to devices, or write force: true to remove it from the group"
+            )
         if member.used:
-            words = f"{member.node} can't be taken out of {self.name}: parts of volumes are on it"
-            raise ResourceError(words, f"move them to its other devices first: pvmove {member.node}")
+            words = f"{member.node} can't be removed from {self.name}: parts of volumes are on it"
+            raise ResourceError(
+                words, f"move the volumes to other devices of the group first: pvmove {member.node}"
+            )
 
     async def preflight(self, state: GroupState) -> None:
         """Check that no new device is in use."""

@@ -68,9 +68,8 @@ def mount_point(path: str) -> Iterator[Operand]:
             hint = f"declare file#{path} with ensure: directory, to go before this"
             raise ResourceError(f"the mount point {path} does not exist", hint, missing=path) from error
         try:
-            if stat.S_ISLNK(
-                os.fstat(handle).st_mode
-            ):  # the mount would be at its target, and would never be found here
+            # The mount would be at its target, and would never be found here.
+            if stat.S_ISLNK(os.fstat(handle).st_mode):
                 there = _target(path)
                 raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
             yield _operand(path, handle, directory, base)

@@ -51,7 +51,7 @@ async def remount(desired: Desired, top: Mounted) -> None:
 
 
 def _is_changeable(point: str) -> bool:
-    with ErrorContext(f"look at {point}"), Parent(point) as (directory, base):
+    with ErrorContext(f"inspect {point}"), Parent(point) as (directory, base):
         return os.path.lexists(point) and others_may_replace(directory, base)
 
 

@@ -94,9 +94,8 @@ class Apt(Provider):
         return self._dpkg.providers(name)
 
     async def _refresh(self) -> None:
-        self._refreshed = (
-            time.time()
-        )  # a failed attempt counts, too: unreachable repositories are not asked at every check
+        # A failed attempt counts, too: unreachable repositories are not asked at every check.
+        self._refreshed = time.time()
         await self._update()
         self._date(time.time_ns())  # without new lists, apt does not change the time of the directory
 

@@ -84,9 +84,8 @@ class PackageObserver(ABC):
         finally:
             self._reading.set()
             self._reading = None
-        await (
-            trio.lowlevel.checkpoint()
-        )  # the others come as far as this check: a dry run asks for all that they want at once
+        # The others come as far as this check: a dry run asks for all that they want at once.
+        await trio.lowlevel.checkpoint()
 
     def _known_state(self, desired: Desired) -> PackageState | None:
         """The state of a package, if the database and what is known of its file are current and say all; else None."""

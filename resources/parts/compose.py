@@ -79,7 +79,7 @@ def compose(document: Document, members: Sequence[Editor]) -> Composed:
     for member in order if len(order) > 1 else ():
         if member.ref not in refusals and not _is_satisfied(member, document):
             words = f"another part of {member.path} undoes this one"
-            refusals[member.ref] = ResourceError(words, "take one of them away, or let them want the same")
+            refusals[member.ref] = ResourceError(words, "remove one of them, or make both declare the same")
     return Composed(document, refusals)
 
 

@@ -184,7 +184,7 @@ def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
 
 def _require_same(path: str, real: str, status: os.stat_result) -> None:
     """Raise ResourceError unless ``real`` is the file that was opened: a symlink may have been replaced meanwhile."""
-    elsewhere = ResourceError(f"{path} leads elsewhere by now", "see who replaces the file or the symlink")
+    elsewhere = ResourceError(f"{path} now leads elsewhere", "see who replaces the file or the symlink")
     try:
         fd = open_content(real)
     except FileNotFoundError:

@@ -222,9 +222,8 @@ class _Edit:
         start, end = old.start_mark.index, self._stop(old)
         is_block = isinstance(old, CollectionNode) and not old.flow_style
         if is_block and isinstance(value, dict) and value and old.start_mark.column <= key.start_mark.column:
-            head = (
-                text[:colon] + text[colon:start].split("\n")[0].rstrip()
-            )  # a list may begin where its key does
+            # A list may begin where its key does.
+            head = text[:colon] + text[colon:start].split("\n")[0].rstrip()
             return head + self._inline_or_block(value, key.start_mark.column, is_flow=False) + text[end:]
         if is_block and isinstance(value, (dict, list)) and value:
             indent = " " * old.start_mark.column

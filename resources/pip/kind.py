@@ -150,7 +150,7 @@ class Pip(Resource[PipState], kind="pip"):
         identity = await self._installer.identity()
         self._changed_paths.take()
         uid = uid_of(identity)
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             environment = await read_by_owner(uid, partial(read_environment, self.name, uid))
         if self.ensure == "present":
             await self._refuse_foreign_sources(uid)
@@ -226,7 +226,7 @@ class Pip(Resource[PipState], kind="pip"):
         """No environment, if there was none. Raises ResourceError otherwise: pip may have changed other packages."""
         if state.environment.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
-        raise ResourceError(f"the packages in {self.name} could not be brought back", "remove reverse")
+        raise ResourceError(f"the packages in {self.name} could not be restored later", "remove reverse")
 
     async def _refuse_foreign_sources(self, uid: int) -> None:
         """Raise ResourceError if pip runs as ``uid`` with our rights, and others can change what it installs.
@@ -254,7 +254,7 @@ class Pip(Resource[PipState], kind="pip"):
 
     def _pythons(self) -> Iterable[str]:
         """The names of the Pythons whose packages the environment may have, as in ``python3.11``."""
-        with ErrorContext(f"look at {self.name}"):
+        with ErrorContext(f"inspect {self.name}"):
             try:
                 found = [name for name in os.listdir(f"{self.name}/lib") if name.startswith("python3")]
             except OSError:

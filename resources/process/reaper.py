@@ -56,9 +56,8 @@ def ensure_reaper() -> None:
     """
     global _reaper_pipe  # noqa: PLW0603 - one reaper for the process
     if _reaper_pipe is None:
-        with suppress(
-            OSError, subprocess.SubprocessError
-        ):  # no process or descriptor is free, or there is no shell
+        # No process or descriptor is free, or there is no shell.
+        with suppress(OSError, subprocess.SubprocessError):
             _reaper_pipe = _start_reaper()
 
 

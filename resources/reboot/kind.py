@@ -136,7 +136,8 @@ class Reboot(Resource[RebootState], kind="reboot"):
             return ()
         words = "a reboot was ordered, and has not happened: it is not ordered twice in one boot"
         raise ResourceError(
-            words, "see what holds it up: systemctl list-jobs, systemd-inhibit; or reboot by hand"
+            words,
+            "find what blocks the reboot with systemctl list-jobs and systemd-inhibit; or reboot by hand",
         )
 
     async def describe(self) -> Mapping[str, Any]:

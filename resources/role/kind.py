@@ -91,7 +91,7 @@ class Role(RoleResource, kind="role"):
         for index, key in enumerate(self.signed_by):
             if not _KEY.fullmatch(key):
                 hint = "write the line of a file such as id_ed25519.pub: 'ssh-ed25519 AAAA...'"
-                yield PropertyProblem(("signed_by", index), "this is no public key of OpenSSH", hint)
+                yield PropertyProblem(("signed_by", index), "this is not a public key of OpenSSH", hint)
 
     def sandbox_access(self) -> Iterable[str]:
         """Nothing: the resources of the role declare their own access."""

@@ -106,9 +106,8 @@ class Builder:
         for directory in state.directories:
             if not directory.changes:
                 with ErrorContext(f"create the directory {directory.path}"):
-                    make_directories(
-                        directory.path
-                    )  # with the default mode: after a kill, nothing would set it
+                    # With the default mode: after a kill, nothing would set it.
+                    make_directories(directory.path)
             await set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
         await self._run_due_commands(state)
@@ -200,7 +199,7 @@ class Builder:
     async def _perform_all(self, commands: Sequence[PostCommand], path: str) -> None:
         if commands:
             self._target.invalidate(path)
-            with ErrorContext(f"look at {path}"), Parent(path) as (directory, base):
+            with ErrorContext(f"inspect {path}"), Parent(path) as (directory, base):
                 is_exposed = others_may_replace(directory, base)
             if is_exposed:
                 await self._perform_apart(commands, path)

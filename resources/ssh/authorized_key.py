@@ -89,7 +89,9 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
             words = "exclusive is only valid with 'ensure: present'"
             yield PropertyProblem(("exclusive",), words, "write it at a key that the user keeps")
         if not self.name.isprintable():
-            yield PropertyProblem(("name",), "the name is no line of text", "write a name such as ada-laptop")
+            yield PropertyProblem(
+                ("name",), "the name must be one line of text", "write a name such as ada-laptop"
+            )
         names = [option.partition("=")[0].lower() for option in self.options]
         for index, name in enumerate(names):
             if name in names[:index] and name not in ("environment", "permitlisten", "permitopen"):
@@ -209,8 +211,8 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         if found is None:
             return type(self)(name=self.name, user=self.user, key=self.key, path=self.path, ensure="absent")
         if self.exclusive:
-            raise ResourceError("the other keys of the user could not be brought back", "remove reverse")
-        words = "the options or the comment of the key could not be brought back"
+            raise ResourceError("the other keys of the user could not be restored later", "remove reverse")
+        words = "the options or the comment of the key could not be restored later"
         try:
             return type(self)(
                 name=self.name, user=self.user, key=self.key, path=self.path,

@@ -117,7 +117,7 @@ def _is_readable(found: Attributes, account: Account) -> bool:
 
 def directory_at(path: str) -> Attributes | None:
     """The attributes of a directory; None if it does not exist. Raises ResourceError if it is something else."""
-    with ErrorContext(f"look at {path}"):
+    with ErrorContext(f"inspect {path}"):
         try:
             handle = open_directory(path)
         except FileNotFoundError:

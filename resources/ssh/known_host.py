@@ -107,12 +107,14 @@ class KnownHost(OwnedLines, kind="known_host"):
             return type(self)(name=self.name, key=self.key, ensure="absent", **properties)
         found = parse_line(lines[0])
         if len(lines) > 1 or found is None or self.key is None:
-            words = "the lines of the host could not be brought back"
+            words = "the lines of the host could not be restored later"
             raise ResourceError(words, "change them by hand, or remove reverse")
         try:
             return type(self)(name=self.name, key=f"{found.type} {found.blob}", **properties)
         except ValueError as error:  # also pydantic's
-            raise ResourceError("the key of the host could not be brought back", "remove reverse") from error
+            raise ResourceError(
+                "the key of the host could not be restored later", "remove reverse"
+            ) from error
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless it is another host now, in another file, or has a key of another type."""

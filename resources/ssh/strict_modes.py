@@ -35,7 +35,7 @@ def refuse_exposed(path: str, home: str, uid: int, but: str | None = None) -> No
 
 
 def _refuse(directory: str, uid: int) -> os.stat_result:
-    with ErrorContext(f"look at {directory}"):
+    with ErrorContext(f"inspect {directory}"):
         handle = open_directory(directory)
         try:
             status = os.fstat(handle)

@@ -154,7 +154,7 @@ class Sweep:
                 return
             except NotADirectoryError as error:
                 if is_root:
-                    words = f"{directory} is no directory to tidy"
+                    words = f"{directory} is not a directory that can be tidied"
                     hint = "name a directory, not a symlink to one"
                     raise ResourceError(words, hint, missing=directory) from error
 

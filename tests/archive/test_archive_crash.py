@@ -62,7 +62,7 @@ STEPS = [
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[0]}-{step[1]}")
-def test_killed_at_each_step_of_an_upgrade(children, server, tmp_path, step, when):
+def test_a_kill_at_any_step_of_an_upgrade_is_repaired_by_the_next_run(children, server, tmp_path, step, when):
     server.serve(OLD)
     settle(tmp_path, server, OLD)
     server.serve(NEW)
@@ -75,7 +75,7 @@ def test_killed_at_each_step_of_an_upgrade(children, server, tmp_path, step, whe
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_while_cleaning_up(children, server, tmp_path, when):
+def test_a_kill_during_the_cleanup_is_repaired_by_the_next_run(children, server, tmp_path, when):
     server.serve(NEW)
     wanted = properties(tmp_path, server, NEW, cleanup=True)
     children.start("archive", wanted, die=["unlink", 1, when])
@@ -86,7 +86,7 @@ def test_killed_while_cleaning_up(children, server, tmp_path, when):
     }
 
 
-def test_killed_at_any_moment(children, server, tmp_path):
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_archive(children, server, tmp_path):
     server.serve(OLD)
     settle(tmp_path, server, OLD)
     server.serve(NEW)

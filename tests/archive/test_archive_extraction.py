@@ -378,7 +378,7 @@ def test_a_staging_directory_of_another_user_is_refused(tmp_path):
     os.chown(tmp_path, 12345, 12345)
     with (
         opened_directory(str(tmp_path.parent)) as parent,
-        pytest.raises(ResourceError, match="it is not ours"),
+        pytest.raises(ResourceError, match="reactor did not create it"),
         staging.staged(str(tmp_path), parent),
     ):
         pass

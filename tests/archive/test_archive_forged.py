@@ -169,7 +169,7 @@ async def test_a_directory_of_root_that_got_the_name_of_a_staging_directory_is_n
     (left / "precious").write_text("root's")
     absent = {"ensure": "absent", "extract_parent": str(theirs.parent), "creates": str(theirs.parent / "app")}
     check = await converge(make(theirs, server.url(), **absent))
-    assert f"{left} is in the way: it is not ours" in check.error
+    assert f"{left} is in the way: reactor did not create it" in check.error
     assert (left / "precious").read_text() == "root's"
     (left / "precious").unlink()
     (left / "tree/app").mkdir(parents=True)

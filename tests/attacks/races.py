@@ -422,9 +422,8 @@ def main() -> None:
         try:
             trio.run(run, name, seconds, world, program)
         finally:
-            for mount in reversed(
-                list(read_mounts())
-            ):  # wherever the attacker left them, also one above the other
+            # The attacker may have left mounts anywhere, also one above the other.
+            for mount in reversed(list(read_mounts())):
                 if mount.point.startswith(f"{top}/"):
                     subprocess.run(["umount", "--lazy", mount.point], check=False)
             subprocess.run(["umount", "--lazy", "/etc"], check=False)

@@ -90,7 +90,7 @@ def test_a_hard_link_to_a_file_of_root_is_not_given_away(reactor, manifest, home
     own = f'owner: "{STRANGER}", group: "{STRANGER}", mode: "0644"'
     for options in (["--noop"], []):
         done = reactor("run", "--converge-once", *options, managed(manifest, path, own=own))
-        assert "has 2 hard links, and others than root may write in its directory" in done.out + done.err
+        assert "has 2 hard links, and users other than root can write to its directory" in done.out + done.err
         assert done.code != 0
     found = (home.parent / "root/app.conf").stat()
     assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)

@@ -66,7 +66,7 @@ def test_a_hard_link_in_a_shared_directory_of_root_is_not_given_away(reactor, ma
     os.link(home.parent / "root/app.conf", shared / "app.conf")
     text = f'{{ensure: present, owner: "{STRANGER}", group: "{STRANGER}", mode: "0644", meta: {{reverse: true}}}}'
     done = reactor("run", "--converge-once", manifest(f"resources: [file: [{{{shared}/app.conf: {text}}}]]"))
-    assert "has 2 hard links, and others than root may write in its directory" in done.out + done.err
+    assert "has 2 hard links, and users other than root can write to its directory" in done.out + done.err
     assert done.code != 0
     found = (home.parent / "root/app.conf").stat()
     assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)

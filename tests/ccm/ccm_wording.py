@@ -22,7 +22,7 @@ WORDING = [
     (r"file path must be (?:canonical|absolute)", "path"),
     (r"invalid ensure value", "ensure must be|target is missing"),  # a link is a desired state here
     (r"invalid (?:require properties|subscribe format)", "a reference is written kind#name"),
-    (r"no events found for (\S+)", "{0}|in a circle"),
+    (r"no events found for (\S+)", "{0}|a dependency cycle"),
     (r"provider not found", "has no provider"),
     (r"invalid duration", "is not a duration|a duration needs a unit"),
     (r"invalid environment variable \"(.*?)=?(?:.*)\": missing '='", "has no '='"),

@@ -158,7 +158,7 @@ async def test_only_a_request_is_made(must_change, pair):
         ({"common_name": "other"}, "as its subject is CN=app.example.com"),
         ({"usages": ["client_auth"]}, "as its usages differ"),
         ({"key_type": "ed25519"}, "as its key is ec of 256 bits"),
-        ({"authority": True, "common_name": HOST}, "as it is no certificate authority"),
+        ({"authority": True, "common_name": HOST}, "as it is not a certificate authority"),
     ],
 )  # fmt: skip
 async def test_what_is_declared_otherwise_is_issued_again(converge, must_change, pair, properties, words):
@@ -237,7 +237,7 @@ async def test_it_is_renewed_when_its_time_has_come(pair):
         await story.until(lambda: os.readlink(pair / "current") != first)
         await story.rest()
     assert fits(pair)
-    assert "as it ends at" in str([check.actions for check in story.checks(resource.ref)])
+    assert "as it expires at" in str([check.actions for check in story.checks(resource.ref)])
 
 
 LOOP = """

@@ -19,7 +19,7 @@ def differing(world, *args, manifest=None, **variables):
     assert done.code == 1, done
     assert "error[R0601]: process " in done.err
     assert done.out == ""
-    return done.err.partition("since these differ: ")[2].strip()
+    return done.err.partition("because these differ: ")[2].strip()
 
 
 def test_another_input_is_refused_and_named(tmp_path):
@@ -62,7 +62,7 @@ def test_a_command_of_a_check_can_not_ask_for_that_check(tmp_path):
         assert world.once(PYTHONPATH=os.pathsep.join(sys.path))[0] == 1
     said = (world.directory / "said").read_text()
     assert "error[R0601]" in said
-    assert "since it waits for this command, which one of its checks has started" in said
+    assert "because it waits for this command, which one of its checks has started" in said
 
 
 def test_only_variables_that_are_read_must_be_the_same(tmp_path):

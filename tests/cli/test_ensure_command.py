@@ -290,10 +290,8 @@ def test_the_help_of_a_kind_has_every_property_and_an_example(reactor, kind):
     for name in find_kind(kind).model_fields:
         if name in ("ensure", "name", "register_when_stable", "control", "health_checks", "after"):
             continue
-        if (kind, name) == (
-            "firewall",
-            "rules",
-        ):  # a list of maps, as health_checks are: only a manifest has these
+        # Only a manifest has a list of maps, such as health_checks.
+        if (kind, name) == ("firewall", "rules"):
             continue
         field = find_kind(kind).model_fields[name]
         word = (field.alias or name).replace("_", "-")

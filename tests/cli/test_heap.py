@@ -1,4 +1,4 @@
-"""The heap of a run that lasts."""
+"""The heap of a continuous run."""
 
 import ctypes
 import json

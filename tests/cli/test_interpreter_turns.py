@@ -1,4 +1,4 @@
-"""A run that lasts hands Python's interpreter over often: repairs take turns with threads."""
+"""A continuous run hands Python's interpreter over often: repairs take turns with threads."""
 
 import os
 import sys

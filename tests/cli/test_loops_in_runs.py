@@ -113,7 +113,7 @@ def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_w
         until("checked", ref=loop, result="failed")
         (tmp_path / "user-b").write_text("drift")
         until("checked", ref=f"file#{tmp_path}/user-b", result="changed")
-        assert (tmp_path / "user-b").read_text() == "user-b", "the last good version is in force"
+        assert (tmp_path / "user-b").read_text() == "user-b", "the last valid version is in force"
         site("user-b")
         until("reloaded", gone=[f"file#{tmp_path}/user-c", f"file#{tmp_path}/user-d"])
         until("converged")

@@ -1,4 +1,4 @@
-"""A run that stays hears writes that no close follows, wherever it reads: files, sources, trees, manifests, their data."""
+"""A continuous run hears writes that no close follows, wherever it reads: files, sources, trees, manifests, their data."""
 
 from __future__ import annotations
 

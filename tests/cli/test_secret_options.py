@@ -43,7 +43,7 @@ def test_a_password_from_a_file_is_judged_as_any_other_and_not_quoted(tmp_path):
     path.write_text("hunter2-in-clear")
     done = ensure("--password-file", path)
     assert done.returncode == 2
-    assert "no hash of a password" in done.stderr
+    assert "not the hash of a password" in done.stderr
     for form in ("hunter2-in-clear", base64.b64encode(b"hunter2-in-clear").decode()):
         assert form not in done.stderr
 

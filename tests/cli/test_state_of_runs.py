@@ -222,9 +222,8 @@ def test_a_state_directory_that_is_removed_under_a_run_is_made_again(
 ):
     path = manifest(TWO)
     with spawned("run", path, program=QUICK_LOOKS) as process:
-        wait_until(
-            lambda: "exec#restart" in reactor("events").out
-        )  # then all that happened is in what is removed
+        # By then, the journal that is removed has everything that happened.
+        wait_until(lambda: "exec#restart" in reactor("events").out)
         wait_until(lambda: reactor("status").code == 0)
         state_directory.rename(tmp_path / "removed")
         wait_until(lambda: reactor("status").code == 0)

@@ -76,5 +76,5 @@ def test_a_disk_that_becomes_read_only_does_not_keep_a_run_from_ending_well(mani
 def test_what_could_not_be_undone_because_of_a_sick_disk_is_not_changed(manifest, tmp_path, preparation):
     (tmp_path / "disk").mkdir()
     said = run_after(preparation, manifest(TO_BE_UNDONE), tmp_path / "disk", code=1)
-    assert f"file#{tmp_path}/a could not be undone" in said
+    assert f"file#{tmp_path}/a stays unchanged, because the change could not be undone" in said
     assert not (tmp_path / "a").exists()

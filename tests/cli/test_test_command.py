@@ -66,7 +66,7 @@ def test_a_test_passes_when_all_is_as_expected(reactor, suite):
         ("resources: {exec#only db: }", "exec#only db is not declared"),
         ("absent: 'exec#greet*'", "exec#greet alice is declared"),
         ("count: {'exec#*': 9}", "2 resources match exec#*, not 9"),
-        ("problems: nonsense", "no problem says 'nonsense'"),
+        ("problems: nonsense", "no problem contains 'nonsense'"),
         ("data: {port: '{{ 1'}, users: 3", None),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_problem_of_the_manifest_fails_unless_it_is_expected(reactor, suite):
         "test", suite("  a: {data: {users: 3}}\n  b: {data: {users: 3}, problems: must be a list}\n")
     )
     assert done.code == 1
-    assert "a problem that is not expected: " in done.out
+    assert "an unexpected problem: " in done.out
     assert done.out.count("for_each must be a list or a map") == 1
     assert done.out.splitlines()[-1] == "passed 1  failed 1"
 

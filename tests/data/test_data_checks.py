@@ -139,7 +139,11 @@ def test_annotations_that_mean_nothing_are_warnings_with_advice():
         (30, "unknown annotation @requried", "did you mean 'required'?"),
         (40, "unknown annotation @validate", "write an expression after it: @validate isIP(value)"),
         (50, "unknown annotation @required always", "write @required on a line of its own"),
-        (60, "unknown annotation @nonsense 1", "there are @require, @validate EXPRESSION and @secret"),
+        (
+            60,
+            "unknown annotation @nonsense 1",
+            "the annotations are @require, @validate EXPRESSION and @secret",
+        ),
     ]
 
 

@@ -51,7 +51,7 @@ MULTI_OS = """
 
 
 @pytest.mark.parametrize(("family", "name"), [("debian", "apache2"), ("rhel", "httpd")])
-def test_an_override_for_one_platform(family, name):
+def test_an_override_is_that_of_the_platform(family, name):
     facts = {"host": {"info": {"platformFamily": family}}}
     assert values(MULTI_OS, facts) == {"package_name": name}
 
@@ -161,7 +161,7 @@ def test_a_function_that_data_do_not_have_says_where_it_can_be_called():
     (problem,) = resolved("data: {a: '${ secret(1) }'}").problems
     assert (
         problem.hint
-        == "expressions in data know no files and no secrets: call it in a property of a resource"
+        == "expressions in data can't read files or secrets: call the function in a property of a resource"
     )
 
 

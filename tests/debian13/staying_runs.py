@@ -1,4 +1,4 @@
-"""A ``reactor run`` that stays while a test changes the world."""
+"""A continuous ``reactor run`` while a test changes the world."""
 
 from __future__ import annotations
 

@@ -223,9 +223,12 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
 
 def test_the_numbers_of_the_page_are_those_of_the_code():
     assert (flapping.REPAIRS, flapping.WINDOW) == (50, 10.0)
-    assert "Fifty repairs of one resource within 10 seconds" in PROSE
+    assert "repaired fifty times within 10 seconds is flapping" in PROSE
     assert (flapping.SLOW_REPAIRS, flapping.SHARE) == (10, 3)
-    assert "ten in a row that go on for longer and take a third of the time" in PROSE
+    assert (
+        "repaired ten times in a row over a longer time, if the repairs take a third of that time or more"
+        in PROSE
+    )
     assert (flapping.FIRST_WAIT, flapping.LONGEST_WAIT) == (0.01, 1.0)
     assert "from every 10 ms to at most one each second" in PROSE
     assert f"up to `jobs` ({DEFAULT_JOBS})" in PROSE

@@ -146,7 +146,7 @@ async def test_one_that_another_has_pushed_out_since_fails_in_a_run_that_notices
     assert ended.counts[Result.FAILED] == 1
     assert story.result("crate#c") is Result.CHANGED
     assert (
-        "no more, since crate#b, crate#c was changed: Would have brought it"
+        "no longer, since crate#b, crate#c was changed: Would have brought it"
         in story.checks("crate#a")[-1].error
     )
     assert len(story.checks("crate#b")) == 1, "who is still there is not told of again"

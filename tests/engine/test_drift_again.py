@@ -80,7 +80,9 @@ async def test_a_run_without_watches_ends_though_its_file_is_fought_over(in_memo
     ours = fought(in_memory / "f", float("inf"))
     ended, story = await converge_once(ours)
     assert ended.counts["failed"] == 1
-    assert "repaired 10 times, and changed again by something else" in story.checks(ours.ref)[-1].error
+    assert (
+        "repaired 10 times, and each time something else changed it back" in story.checks(ours.ref)[-1].error
+    )
 
 
 async def test_a_run_without_watches_repairs_what_was_changed_meanwhile(in_memory, autojump_clock):

@@ -1,4 +1,4 @@
-"""A run that ends checks once more what failed, if anything was changed after that, and still always ends."""
+"""A one-shot run checks once more what failed, if anything was changed after that, and still always ends."""
 
 from __future__ import annotations
 

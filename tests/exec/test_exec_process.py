@@ -223,7 +223,7 @@ async def test_permission_denied_names_the_path_that_was_denied(open_tmp_path):
     assert ran.stdout.decode().splitlines() == [
         f"the working directory {closed} can't be entered: Permission denied; {may_enter}",
         f"the executable {closed}/tool can't be reached; {may_enter}",
-        f"cannot look at {closed}/made: Permission denied; {may_enter.replace('enter', 'use')}",
+        f"cannot inspect {closed}/made: Permission denied; {may_enter.replace('enter', 'use')}",
     ]
 
 

@@ -164,7 +164,7 @@ async def test_a_dangling_link_does_not_count_as_created(tmp_path):
 async def test_a_path_that_can_not_be_judged_is_an_error(tmp_path):
     loop = tmp_path / "loop"
     loop.symlink_to("loop")
-    with pytest.raises(ResourceError, match=f"^cannot look at {loop}: .*symbolic links"):
+    with pytest.raises(ResourceError, match=f"^cannot inspect {loop}: .*symbolic links"):
         await Exec(name="x", creates=str(loop)).observe()
 
 

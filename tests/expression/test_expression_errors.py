@@ -27,7 +27,7 @@ ERRORS = {
         "a default is written ??",
     ),
     "{{ zzzz(1) }}": ("unknown name zzzz", "zzzz(1)", "'reactor explain R0302' says which names there are"),
-    "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: upper(...)"),
+    "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: write upper(...)"),
     "{{ Data.a.b }}": ("cannot fetch b from <nil>", "b", "use ?. to get nil"),
     "x ${ Data.list[1 / 0] } y": ("cannot fetch +Inf from list", "1 / 0", None),
     "x ${ Data.list[9] } y": ("index out of range: 9 (array length is 3)", "9", "get(list, index)"),

@@ -542,7 +542,7 @@ subprocess.Popen([program, "60"], process_group=0)
 @pytest.mark.parametrize(
     ("uid", "before", "reason", "way_out"),
     [
-        (12345, "", "Invalid argument", "see whether owner and group exist in this user namespace"),
+        (12345, "", "Invalid argument", "the user namespace may not have this owner or group"),
         (0, RUNS_MOUNTED, "Text file busy", "it is a program that runs"),
     ],
 )

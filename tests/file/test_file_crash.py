@@ -27,7 +27,9 @@ def states(path, *contents):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
-def test_killed_at_each_step_of_a_write(server, tmp_path: Path, call: str, when: str):
+def test_a_kill_at_any_step_of_a_write_leaves_the_old_or_the_new_content(
+    server, tmp_path: Path, call: str, when: str
+):
     path = tmp_path / "f"
     path.write_text(OLD)
     server.start("file", *states(path, NEW), die=[call, 1, when])

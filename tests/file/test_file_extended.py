@@ -238,8 +238,8 @@ def test_capabilities_are_what_getcap_reads(tmp_path):
     ("properties", "words"),
     [
         ({"acl": ["alice:rw"]}, "is not an entry of an ACL"),
-        ({"acl": ["u:alice:rwq"]}, "the permissions are letters"),
-        ({"acl": ["u:alice:rr"]}, "the permissions are letters"),
+        ({"acl": ["u:alice:rwq"]}, "the permissions must be letters"),
+        ({"acl": ["u:alice:rr"]}, "the permissions must be letters"),
         ({"acl": ["u::rw"]}, "mode sets the permissions"),
         ({"acl": ["o::rw"]}, "mode sets the permissions"),
         ({"acl": ["m:x:rw"]}, "only users and groups have a name"),
@@ -252,10 +252,10 @@ def test_capabilities_are_what_getcap_reads(tmp_path):
         ({"ensure": "directory", "capabilities": "cap_chown=ep"}, "a directory has no capabilities"),
         ({"ensure": "link", "target": "x", "acl": []}, "a link has no acl"),
         ({"ensure": "absent", "xattrs": {"user.a": "b"}}, "an absent file has no xattrs"),
-        ({"xattrs": {"a": "b"}}, "is no extended attribute"),
+        ({"xattrs": {"a": "b"}}, "is not an extended attribute"),
         ({"xattrs": {"system.posix_acl_access": "b"}}, "properties of their own"),
         ({"xattrs": {"security.capability": "b"}}, "properties of their own"),
-        ({"xattrs": {"user.a": "0xq"}}, "no digits in hex"),
+        ({"xattrs": {"user.a": "0xq"}}, "hexadecimal digits must follow 0x"),
         ({"xattrs": {"user." + "a" * 300: "b"}}, "at most 255 bytes"),
         ({"acl": [], "meta": {"reverse": True}}, "can't be undone"),
     ],
@@ -290,5 +290,5 @@ async def test_attributes_that_can_not_be_read_are_an_error(place, monkeypatch):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr("reactor.resources.file.extended.read_extended", read)
-    with pytest.raises(ResourceError, match=f"cannot look at {path}: Input/output error"):
+    with pytest.raises(ResourceError, match=f"cannot inspect {path}: Input/output error"):
         await make(path, xattrs={"user.a": "b"}).observe()

@@ -36,7 +36,7 @@ def test_an_entry_may_be_written_in_long_and_in_short(text, same):
     "text", ["", "u", "u:7", "u:7:r:w", "d:u:7", "x:7:r", "u:7:", "u:7:8", "u:7:10", "d:u:7:r:w", "m::rx:"]
 )
 def test_an_entry_of_another_form_is_refused(text):
-    with pytest.raises(ValueError, match=r"is not an entry of an ACL|the permissions are letters"):
+    with pytest.raises(ValueError, match=r"is not an entry of an ACL|the permissions must be letters"):
         acl.parse_entry(text)
 
 
@@ -197,7 +197,7 @@ def test_a_value_is_text_hex_or_base64(text, value):
 
 @pytest.mark.parametrize("text", ["0xq", "0x1", "0s=", "0s!!", "0saG k="])
 def test_a_value_that_is_no_hex_and_no_base64_is_refused(text):
-    with pytest.raises(ValueError, match="no digits in hex after 0x, or no base64 after 0s"):
+    with pytest.raises(ValueError, match="hexadecimal digits must follow 0x, and base64 must follow 0s"):
         value_of(text)
 
 

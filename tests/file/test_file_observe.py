@@ -270,7 +270,7 @@ async def test_a_loop_of_symlinks_on_the_way_is_an_error(tmp_path: Path):
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(ResourceError) as caught:
         await look(make(tmp_path / "loop" / "f", content="x"))
-    assert caught.value.message.startswith(f"cannot look at {tmp_path}/loop/f: ")
+    assert caught.value.message.startswith(f"cannot inspect {tmp_path}/loop/f: ")
     assert "loop" in caught.value.hint
 
 
@@ -339,19 +339,19 @@ def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     hint = "run as root, or as a user who may use every directory of the path"
     assert ran.stdout.splitlines() == [
-        str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
-        str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
-        str((f"cannot look at {open_tmp_path}/secret: Permission denied", hint)),
+        str((f"cannot inspect {names['closed']}/f: Permission denied", hint)),
+        str((f"cannot inspect {names['closed']}/f: Permission denied", hint)),
+        str((f"cannot inspect {open_tmp_path}/secret: Permission denied", hint)),
         str((f"cannot write {open_tmp_path}/new: Permission denied", hint)),
         "None",
         "None 0o100644",
         "None 0o100444",
-        str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
+        str((f"cannot inspect {names['mine']}/f: Permission denied", hint)),
         "None 0o100600",
-        str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
-        str((f"cannot look at {open_tmp_path}/theirs: Permission denied", hint)),
+        str((f"cannot inspect {names['mine']}/f: Permission denied", hint)),
+        str((f"cannot inspect {open_tmp_path}/theirs: Permission denied", hint)),
         "None 0o100644",
-        str((f"cannot look at {names['mine']}/link: Permission denied", hint)),
+        str((f"cannot inspect {names['mine']}/link: Permission denied", hint)),
     ]
 
 

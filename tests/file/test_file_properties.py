@@ -187,10 +187,10 @@ def test_extended_attributes_have_the_names_and_lengths_of_the_kernel(xattrs):
 @pytest.mark.parametrize(
     ("xattrs", "words"),
     [
-        ({"system.a": "x"}, "is no extended attribute to set"),
-        ({"user.": "x"}, "is no extended attribute to set"),
-        ({"user.a.": "x"}, "is no extended attribute to set"),
-        ({"user.a\0b": "x"}, "is no extended attribute to set"),
+        ({"system.a": "x"}, "is not an extended attribute that can be set"),
+        ({"user.": "x"}, "is not an extended attribute that can be set"),
+        ({"user.a.": "x"}, "is not an extended attribute that can be set"),
+        ({"user.a\0b": "x"}, "is not an extended attribute that can be set"),
         ({"system.posix_acl_default": "x"}, "are properties of their own"),
         ({f"user.{'a' * 251}": None}, "a name has at most 255 bytes"),
         ({f"user.{'ä' * 126}": None}, "a name has at most 255 bytes"),

@@ -120,9 +120,8 @@ async def test_a_directory_that_its_owner_swaps_all_the_time_leads_no_one_astray
     outcomes = Counter()
     try:
         with trio.fail_after(60):
-            while (
-                outcomes.total() < 300 or len(outcomes) < 2
-            ):  # on a busy machine, the other thread may come late
+            # On a busy machine, the other thread may come late.
+            while outcomes.total() < 300 or len(outcomes) < 2:
                 try:
                     await hostfs.write_file(f"{home}/d/{outcomes.total()}", Inline("x"), ATTRIBUTES)
                     outcomes["written"] += 1

@@ -39,7 +39,7 @@ async def test_a_symlink_that_the_run_makes_is_seen_at_the_first_check(real, lin
     _, story = await converge_once(*link_first(link, first, second))
     [check] = story.checks(second.ref)
     assert check.error == f"{link}/f is {real}/f as well: {first.ref} declares another content"
-    assert check.hint == "take one of them away, or let them want the same"
+    assert check.hint == "remove one of them, or make both declare the same"
     assert (real / "f").read_text() == "first"
 
 

@@ -60,5 +60,5 @@ def test_hosts_outside_the_wave_are_not_counted():
         ("Sun 10:00-11:00", 7 * 24 - 2),
     ],
 )
-def test_the_next_opening_of_a_window(text, hours):
+def test_a_window_opens_next_at_its_next_hour(text, hours):
     assert next_opening(parse_windows(text), SUNDAY) == SUNDAY + 3600 * hours

@@ -108,8 +108,8 @@ def test_a_missing_context_says_where_and_which_there_are(contexts, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("{", "is no JSON at line 1"), ("[]", "is no JSON object"), ('{"url": 1}', "wrong type"), ('{"nsc": "nsc://x"}', "nsc"),
-     ('{"tls_first": "yes"}', "wrong type"), ('{"socks_proxy": "x"}', "socks_proxy"), ('{"creds": "op://v/i"}', "is no file"), ("[" * 100_000, "is no JSON")],
+    [("{", "is not valid JSON at line 1"), ("[]", "is not a JSON object"), ('{"url": 1}', "wrong type"), ('{"nsc": "nsc://x"}', "nsc"),
+     ('{"tls_first": "yes"}', "wrong type"), ('{"socks_proxy": "x"}', "socks_proxy"), ('{"creds": "op://v/i"}', "is not a file"), ("[" * 100_000, "is not valid JSON")],
 )  # fmt: skip
 def test_a_damaged_context_says_why(contexts, tmp_path, text, reason):
     environment = contexts("CCM")

@@ -208,7 +208,7 @@ async def test_a_certificate_that_expires_soon(tmp_path, signers):
     assert any(each.name == f"CA {tmp_path}/ca.pem" and each.seen.startswith("good until") for each in found)
 
 
-async def test_a_server_without_jetstream(tmp_path, signers):
+async def test_a_server_without_jetstream_is_reported(tmp_path, signers):
     made = make_operator_directory(str(tmp_path / "home"))
     text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', f'dir: "{tmp_path}/jwt"')
     with NatsServer(tmp_path / "server", text, jetstream=False) as server:
@@ -458,9 +458,8 @@ def test_expel_says_which_of_three_servers_have_confirmed_it(three, reactor):
         async with operator_session(home, seconds=PATIENCE) as js:
             js.seconds = PATIENCE
             for name in wanted_streams():
-                await js.stream_info(
-                    name
-                )  # its leader answers: by then, it has another than the killed server
+                # The stream answers once it has a leader other than the killed server.
+                await js.stream_info(name)
             card = sign_card(Card("web7", key, None, ("web",), (), 1.7e9), files.keys.cards)
             await js.key_value("reactor_hosts").put("web7", HostSpec("web7", ("web",), card=card).to_bytes())
 

@@ -33,7 +33,7 @@ def test_the_canonical_form_has_sorted_keys_and_no_spaces():
         (b"{}{}", "not valid JSON"),
         (b'{"a":1,"a":2}', "a key is there twice"),
         (b'{"a":{"b":1,"b":1}}', "a key is there twice"),
-        (b'{"a":NaN}', "NaN is no JSON"),
+        (b'{"a":NaN}', "NaN is not valid JSON"),
         (b"[" * 60_000, "not valid JSON"),
         (b'{"a":' * 10_000, "not valid JSON"),
         (rb'{"a":"\ud800"}', "not valid JSON"),

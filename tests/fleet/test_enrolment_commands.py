@@ -171,7 +171,7 @@ def decoded(token):
     ("words", "said"),
     [
         (("invite",), "missing option --channel"),
-        (("invite", "--channel", "a.b"), "'a.b' is no name"),
+        (("invite", "--channel", "a.b"), "'a.b' is not a valid name"),
         (("invite", "--channel", "web", "--for", "1y"), "it must be from 1 second to 30 days"),
         (("invite", "--channel", "web", "--require", "2"), "names 1 people, and 2 must sign"),
         (("admit", "web7", "-o", "x"), "-o needs a HOST and --channel"),
@@ -188,7 +188,7 @@ def test_what_is_written_wrong_is_bad_usage(world, reactor, words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("join", "evil"), "error[R1021]: this is no token of reactor fleet invite"),
+        (("join", "evil"), "error[R1021]: this is not a token of reactor fleet invite"),
         (("join", "reactor-join-1.x"), "error[R1021]: the token is damaged"),
     ],
 )

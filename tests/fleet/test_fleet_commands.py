@@ -223,7 +223,7 @@ def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, pl
     assert done.out.endswith("web: release 1 done 100 %: 0 of 0 hosts have converged\n")
     done = fleet("rollback", "web")
     assert done.code == 1
-    assert "release 1 is the first of web: there is none before it" in done.err
+    assert "release 1 is the first of web: there is no previous release" in done.err
 
     (place / "site/more").write_text("x")
     done = fleet("release", site, "web", "--key", key, "--soak", "0", "--waves", "100%", "--wait")
@@ -244,7 +244,7 @@ def test_a_host_is_admitted_once_held_and_freed(fleet, place):
     assert (done.code, "there is a host web7 already" in done.err) == (1, True)
     assert not (place / "other").exists()
     done = fleet("admit", "web.7", "--channel", "web", "-o", str(place / "other"))
-    assert "error[R1001]: 'web.7' is no name" in done.err
+    assert "error[R1001]: 'web.7' is not a valid name" in done.err
 
     assert fleet("hold", "web7", "--why", "we look").out == "web7 is held at its release\n"
     assert "  web7: never heard, rank 0, not in the wave\n" in fleet("rollout", "web").out
@@ -289,7 +289,7 @@ def test_a_key_that_hosts_would_refuse_signs_nothing(fleet, site, tmp_path):
 
 def test_a_gate_that_is_written_wrong_is_bad_usage(fleet, site):
     done = fleet("release", site, "web", "--max-failed", "many")
-    assert (done.code, "error[R1002]: 'many' is no number of hosts" in done.err) == (2, True)
+    assert (done.code, "error[R1002]: 'many' is not a number of hosts" in done.err) == (2, True)
 
 
 def test_slots_shows_who_holds_them(fleet):

@@ -263,7 +263,7 @@ async def test_what_can_not_be_set_changes_nothing(world, tmp_path):
             (("set", "db", "--for", "group:old"), b"x", "these hosts have no age key on a card: old1"),
             (("set", "db", "--for", "old1", "--from", large), None, f"more than {MOST_BYTES // 1024} KiB"),
             (("set", "db", "--for", "nothing-like-it"), b"x", "no host is chosen by 'nothing-like-it'"),
-            (("set", "d.b", "--for", "old1"), b"x", "'d.b' is no name for a secret"),
+            (("set", "d.b", "--for", "old1"), b"x", "'d.b' is not a name for a secret"),
             (("set", "db", "--for", "old1"), b"", "the secret db is empty"),
             (("set", "db", "--for", "old1"), b"\xff\xfe", "the secret db is not UTF-8 text"),
             (("set", "db", "--for", "old1", "--from", tmp_path / "no"), None, "No such file"),

@@ -175,7 +175,7 @@ def test_why_says_why_a_host_has_its_release(fleet):
     assert "    should have release 42, sha256-bbbbbbbbbbbb: rank 0 is in the wave of 50 %" in lines
     assert any(line.startswith("    has release 42, sha256-bbbbbbbbbbbb; converged since ") for line in lines)
     pinned = fleet("why", "web6").out
-    assert "should have the release before, sha256-aaaaaaaaaaaa: ben pinned it: old data" in pinned
+    assert "should have the previous release, sha256-aaaaaaaaaaaa: ben pinned it: old data" in pinned
     assert "  it has never reported" in fleet("why", "web5").out
     done = fleet("why", "web9")
     assert (done.code, "error[R1008]: there is no host web9" in done.err) == (1, True)

@@ -86,8 +86,8 @@ async def refusal(behave, sort, *, timing=UNHURRIED, **options):
     [
         (b"x" * 100_000, "a line is longer than 65,536 bytes"),
         (b"INFO {" + b" " * 1_000_000 + b"}\r\n", "a line is longer than 65,536 bytes"),
-        (b"INFO " + b"[" * 60_000 + b"\r\n", "no JSON object"),
-        (b"INFO 7\r\n", "no JSON object: '7'"),
+        (b"INFO " + b"[" * 60_000 + b"\r\n", "not a JSON object"),
+        (b"INFO 7\r\n", "not a JSON object: '7'"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "an unknown operation: 'SSH-2.0-OpenSSH_9.2'"),
         (b"HTTP/1.1 400 Bad Request\r\n", "an unknown operation: 'HTTP/1.1 400 Bad Request'"),
         (b"\x1b]0;evil\x07\r\n", r"an unknown operation: '\\x1b]0;evil\\x07'"),
@@ -97,7 +97,7 @@ async def refusal(behave, sort, *, timing=UNHURRIED, **options):
 )  # fmt: skip
 async def test_what_is_no_nats_server_is_told(data, reason):
     text = await refusal(sending(data), ForeignServerError)
-    assert text.startswith("what listens at URL is no NATS server: ")
+    assert text.startswith("what listens at URL is not a NATS server: ")
     assert reason.replace("\\\\", "\\") in text
     assert len(text) < 200
 
@@ -182,7 +182,7 @@ async def ending(behave, *, subject="a", timing=UNHURRIED):
      b"INFO [\r\n"],
 )  # fmt: skip
 async def test_a_broken_rule_ends_the_connection(data):
-    assert "is no NATS server" in await ending(sending(data, greeting=True))
+    assert "is not a NATS server" in await ending(sending(data, greeting=True))
 
 
 async def test_a_message_that_drips_ends_the_connection():

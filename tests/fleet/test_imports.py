@@ -25,7 +25,9 @@ def imported(path):
 
 @pytest.mark.parametrize("part", OWN)
 def test_the_protocol_knows_nothing_of_the_project_and_the_link_only_the_protocol(part):
-    for path in (ROOT / "reactor/fleet" / part).rglob("*.py"):
+    paths = [*(ROOT / "reactor/fleet" / part).rglob("*.py")]
+    assert paths
+    for path in paths:
         for module in imported(path):
             if module.split(".")[0] == "reactor":
                 assert module.startswith(OWN[part]), f"{path} imports {module}"

@@ -111,7 +111,7 @@ def test_the_output_of_a_command_and_a_plain_list_are_inventories():
             trio.run(inventory_of, command)
 
 
-def test_hosts_of_the_command_line():
+def test_the_command_line_names_hosts_with_user_port_and_ranges():
     found = hosts_named(["web1", "ann@web2:2222,db[1:2]"])
     assert names(found) == ["web1", "web2", "db1", "db2"]
     assert (found[1].user, found[1].port, found[1].address) == ("ann", 2222, "web2")

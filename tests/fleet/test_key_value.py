@@ -32,7 +32,7 @@ async def test_put_get_and_history(bucket):
     assert await bucket.last("never") is None
 
 
-async def test_create_and_update_by_revision(bucket):
+async def test_a_wrong_revision_changes_no_key(bucket):
     revision = await bucket.create("k", b"1")
     with pytest.raises(WrongRevisionError):
         await bucket.create("k", b"2")

@@ -275,13 +275,13 @@ async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_a
     ("old", "new", "said"),
     [
         ("channels:", "chanels:", "4:1: there is no setting 'chanels'"),
-        ("web7\n", "web.7\n", "1:5: 'web.7' is no name"),
-        ("[web]", "[web, web]", "4:17: the channel web is here twice"),
+        ("web7\n", "web.7\n", "1:5: 'web.7' is not a valid name"),
+        ("[web]", "[web, web]", "4:17: the channel web is listed twice"),
         ("[web]", "[bundles]", "4:12: a channel can't have the name bundles"),
         ("nats://", "ws://", "2:11: the NATS server ws://"),
         ("signers: signers", "require: 0", "5:10: a number from 1 is expected here"),
         ("summary_interval: 0.1", "summary_interval: 0", "6:19: seconds from 0.1 to 300 are expected"),
-        ("signers: signers", "facts: {os: '1 =='}", "5:13: this is no expression"),
+        ("signers: signers", "facts: {os: '1 =='}", "5:13: this is not an expression"),
         ("channels: [web]", "", "1:1: channels is missing"),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_release_may_declare_channels_for_notifications(tmp_path):
     made.validate(str(tmp_path), release)
     (tmp_path / "child.yaml").write_text(notify + "resources: []\n")
     (tmp_path / "manifest.yaml").write_text("resources:\n  - apply: [child.yaml: {}]\n")
-    with pytest.raises(BundleError, match="a manifest that is applied declares no channels"):
+    with pytest.raises(BundleError, match="a manifest that is applied must not declare channels"):
         made.validate(str(tmp_path), release)
 
 

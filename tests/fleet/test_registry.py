@@ -71,7 +71,7 @@ def test_a_subject_names_what_is_registered_and_nothing_with_wildcards():
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"port": "x"}', b'{"cluster": 1}', b"[" * 100_000])
 def test_what_is_no_entry_is_refused(body):
-    with pytest.raises(ValueError, match=r"it is no JSON|wrong type"):
+    with pytest.raises(ValueError, match=r"it is not|wrong type"):
         parse_entry(body)
 
 

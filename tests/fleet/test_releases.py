@@ -78,9 +78,9 @@ def test_the_same_fields_in_other_bytes_are_refused():
         ({"floor": 43}, {}, "the floor 43 is above the serial 42"),
         ({"expires": MADE}, {}, "expires before it may be taken"),
         ({"expires": MADE + 5, "not_before": MADE + 6}, {}, "expires before it may be taken"),
-        ({}, {"serial": 42}, "the release before has the serial 42"),
+        ({}, {"serial": 42}, "the previous release has the serial 42"),
         ({}, {"channel": "db"}, "one of the channel db, not web"),
-        ({}, {"serial": 39}, "the floor 40 is above the release before, 39"),
+        ({}, {"serial": 39}, "the floor 40 is above the previous release, 39"),
     ],
 )
 def test_a_release_that_contradicts_itself_is_not_made(changes, before, words):

@@ -69,11 +69,11 @@ def test_waves_are_counts_of_known_hosts_or_shares(text, waves):
         ("10%", "do not reach every host"),
         ("50%,10%,100%", "do not grow"),
         ("2,1,100%", "do not grow"),
-        ("0,100%", "'0' is no size"),
-        ("0%,100%", "'0%' is no size"),
-        ("101%", "'101%' is no size"),
-        ("", "'' is no size"),
-        ("all", "'all' is no size"),
+        ("0,100%", "'0' is not the size"),
+        ("0%,100%", "'0%' is not the size"),
+        ("101%", "'101%' is not the size"),
+        ("", "'' is not the size"),
+        ("all", "'all' is not the size"),
     ],
 )
 def test_waves_written_wrong_are_refused(text, words):
@@ -110,12 +110,12 @@ def test_a_window_is_open_at_its_times_only(text, now, is_inside):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("always", "'always' is no window of time"),
-        ("Mon 9-17", "no window of time"),
+        ("always", "'always' is not a time window"),
+        ("Mon 9-17", "not a time window"),
         ("Mon 25:00-26:00", "25:00 in"),
         ("Mon 10:60-11:00", "10:60 in"),
-        ("Foo 10:00-11:00", "'Foo' in .* is no day"),
-        ("Mon-Fri-Sun 10:00-11:00", "no day of the week"),
+        ("Foo 10:00-11:00", "'Foo' in .* is not a day"),
+        ("Mon-Fri-Sun 10:00-11:00", "not a day of the week"),
         ("Mon 10:00-11:00 Mars/Base", "the time zone 'Mars/Base' is not known"),
         ("Mon 10:00-11:00 ../../etc/passwd", "time zone"),
     ],
@@ -137,7 +137,7 @@ def test_a_share_is_needed_rounded_up():
     assert [Share("95%").needed(hosts) for hosts in (0, 1, 19, 20, 100)] == [0, 1, 19, 19, 95]
     assert Share("3").needed(2) == 2
     for wrong in ("101%", "-1", "2 %", "many"):
-        with pytest.raises(WavesError, match="no number of hosts"):
+        with pytest.raises(WavesError, match="not a number of hosts"):
             Share(wrong)
 
 
@@ -191,7 +191,9 @@ def test_too_many_failures_take_a_small_wave_back_also_while_it_soaks():
         rolling(), [host(1, HostPhase.FAILED), host(2, HostPhase.REJECTED, in_force=OLD)], now=1100.0
     ).state
     assert (new.phase, new.wave) == (Phase.REVERTING, 0)
-    assert new.why == "2 of 2 hosts failed (h1, h2), and 0 are tolerated; hosts go back to the release before"
+    assert (
+        new.why == "2 of 2 hosts failed (h1, h2), and 0 are tolerated; hosts go back to the previous release"
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,7 @@ def test_what_people_may_do_in_which_phase(act, phase):
 
 
 def test_refusals_say_why():
-    with pytest.raises(RolloutError, match="there is none before it"):
+    with pytest.raises(RolloutError, match="there is no previous release"):
         commands.rollback(rolling(previous=None), ANN)
     with pytest.raises(RolloutError, match="is in its last wave already"):
         commands.advance(rolling(wave=10_000), ANN)

@@ -129,9 +129,9 @@ def test_what_a_manifest_shares_is_checked_when_it_is_loaded(tmp_path):
     }
     assert shared("") == {}
     assert shared("[a]").startswith("1:9 R0109 shares must be a map")
-    assert shared("{a.b: 1}") == "1:10 R0109 'a.b' is no name of a shared value"
-    assert shared(f"{{{'a' * 64}: 1}}").endswith("is no name of a shared value")
-    assert shared(f"{{{'a' * 200}: 1}}") == f"1:10 R0109 '{'a' * 80}' is no name of a shared value"
+    assert shared("{a.b: 1}") == "1:10 R0109 'a.b' is not a name for a shared value"
+    assert shared(f"{{{'a' * 64}: 1}}").endswith("is not a name for a shared value")
+    assert shared(f"{{{'a' * 200}: 1}}") == f"1:10 R0109 '{'a' * 80}' is not a name for a shared value"
     assert shared("{a: }") == "1:10 R0109 the shared value a is empty"
     assert shared("{a: .inf}") == "1:10 R0109 the shared value a can't be written as JSON"
     assert shared(f"{{a: {'x' * 65534}}}") == {"a": "x" * 65534}
@@ -155,8 +155,8 @@ def test_a_value_is_shared_by_one_manifest_only(tmp_path):
     ("arguments", "problem"),
     [
         ("", "shared requires a name"),
-        ("'a/b'", "'a/b' is no name of a shared value"),
-        ("repeat('a', 200)", f"shared: '{'a' * 80}' is no name of a shared value"),
+        ("'a/b'", "'a/b' is not a name for a shared value"),
+        ("repeat('a', 200)", f"shared: '{'a' * 80}' is not a name for a shared value"),
         ("'a', 'web*'", "'web*' chooses no hosts"),
         ("'a', 'group:'", "'group:' chooses no hosts"),
         ("'a', '', -1", "the minimum can't be -1"),

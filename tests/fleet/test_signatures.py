@@ -207,13 +207,13 @@ def test_what_keeps_ssh_keygen_from_signing_is_told(keys, tmp_path):
         ('namespaces="reactor-release",valid-before="202601311358Z"', "is not valid any more"),
     ],
 )
-def test_the_options_of_a_signer_hold(signed, keys, options, words):
+def test_options_of_a_signer_restrict_what_and_when_he_signs(signed, keys, options, words):
     signers = signers_of(f"ann {options} {public(keys['ann'])} comment here")
     with pytest.raises(SignatureError, match=words):
         verify(DATA, signed["ann"], signers, RELEASE, NOW)
 
 
-def test_options_that_allow_it_allow_it(signed, keys):
+def test_options_of_a_signer_that_match_allow_the_signature(signed, keys):
     line = f'"ann,ann@x" namespaces="reactor-*",valid-after="20260131Z",valid-before="20260201Z" {public(keys["ann"])}'
     assert verify(DATA, signed["ann"], signers_of("# people", "", line), RELEASE, NOW) == ("ann,ann@x",)
     assert verify(DATA, signed["ann"], signers_of(line), RELEASE, None) == ("ann,ann@x",)
@@ -231,8 +231,8 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDxLMTqWqoI9oZm1+YYJQWcH6TMdbzZ9SLfVz
         (KEY, "no Ed25519 key with a name before it"),
         (f"ann a b {KEY}", "no Ed25519 key with a name before it"),
         (f"ann cert-authority {KEY}", "the option 'cert-authority' is not understood"),
-        (f'ann valid-before="soon" {KEY}', "'soon' is no time such as"),
-        (f'ann valid-before="20261399Z" {KEY}', "'20261399Z' is no time such as"),
+        (f'ann valid-before="soon" {KEY}', "'soon' is not a time such as"),
+        (f'ann valid-before="20261399Z" {KEY}', "'20261399Z' is not a time such as"),
         (f"ann {KEY[:-4]}", "damaged"),
         (f"ann {KEY}=!", "not base64|padding"),
         (

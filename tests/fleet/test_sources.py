@@ -103,7 +103,7 @@ def test_an_object_that_is_no_archive_leaves_the_last_good_one_in_force(site):
     program = site.load(site.manifest)
     assert program.graph.resources[f"file#{site.root}/out"].content == "one"
     [warning] = program.warnings
-    assert f"the last good version of {site.manifest}, fetched " in warning
+    assert f"the last valid version of {site.manifest}, fetched " in warning
 
 
 def test_without_the_network_the_cached_copy_is_used_with_its_age(site):
@@ -118,7 +118,7 @@ def test_without_the_network_the_cached_copy_is_used_with_its_age(site):
     assert program.data == {"content": "kept"}
     [warning] = program.warnings
     assert "can't reach the NATS server" in warning
-    assert f"the last good version of {site.data}, fetched 3 h ago, is used" in warning
+    assert f"the last valid version of {site.data}, fetched 3 h ago, is used" in warning
 
 
 def test_new_data_are_in_force_at_once_and_deleted_ones_stay_in_force(site, converger):
@@ -131,7 +131,7 @@ def test_new_data_are_in_force_at_once_and_deleted_ones_stay_in_force(site, conv
     run.heard("converged")
     assert site.out == "two"
     site.delete()
-    run.warned(f"there is no key site.web in the key-value bucket {site.bucket}; the last good version")
+    run.warned(f"there is no key site.web in the key-value bucket {site.bucket}; the last valid version")
     (site.root / "out").write_text("drift")
     run.heard("checked", lambda event: event["result"] == "changed")
     assert site.out == "two"
@@ -147,7 +147,7 @@ def test_a_new_manifest_is_in_force_at_once_and_a_damaged_one_is_not(site, conve
     site.store(archive(manifest(site.root, "one")))
     run = converger(site.manifest)
     site.store(b"no archive")
-    run.warned(f"the last good version of {site.manifest}")
+    run.warned(f"the last valid version of {site.manifest}")
     site.store(archive("resources: ["))
     run.heard("reloadrejected")
     assert site.out == "one"

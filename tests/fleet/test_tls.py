@@ -63,7 +63,7 @@ async def test_a_certificate_of_another_name_is_told_in_one_line(server, files):
     )
 
 
-async def test_a_certificate_of_an_unknown_authority(server, files):
+async def test_a_certificate_of_an_unknown_authority_is_refused(server, files):
     host = {"ca": f"{files}/other.pem", "origin": "/etc/reactor/fleet.yaml"}
     for options, where in (({}, "the context"), (host, "/etc/reactor/fleet.yaml")):
         text = await refusal(on_localhost(server), **options)

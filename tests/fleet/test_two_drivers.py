@@ -119,9 +119,8 @@ async def test_a_driver_says_that_the_servers_have_no_room_and_goes_on_when_they
             if "maximum bytes exceeded" in error.message:
                 heard.set()
 
-        impatient = JetStream(
-            js.connection, seconds=1.0, first_wait=0.2
-        )  # it repeats what is refused for so long
+        # It repeats a refused request for this many seconds.
+        impatient = JetStream(js.connection, seconds=1.0, first_wait=0.2)
         driver = Driver(impatient, "web", "ann", on_trouble=trouble, interval=0.05)
         nursery.start_soon(driver.run)
         with trio.fail_after(PATIENCE):

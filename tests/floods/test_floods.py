@@ -117,10 +117,8 @@ def test_foreign_files_in_the_target_of_a_scaffold_delay_no_repair(tmp_path):
     fill(tmp_path / "templates", 1)
     scaffold = {"name": str(tmp_path / "out"), "ensure": "present", "source": str(tmp_path / "templates")}
     another_directory = repeated(lambda number: (tmp_path / "out" / f"d{number}").mkdir(), 0.2)
-    with (
-        running(tmp_path, [{"scaffold": scaffold}]) as prober,
-        another_directory,
-    ):  # has the whole tree looked at
+    # Another directory makes the run look at the whole tree.
+    with running(tmp_path, [{"scaffold": scaffold}]) as prober, another_directory:
         stays_quick(prober)
 
 

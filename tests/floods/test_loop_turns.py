@@ -60,7 +60,7 @@ def full(tmp_path_factory):
     return directory
 
 
-async def test_the_first_look_into_a_full_directory(full):
+async def test_the_first_look_into_a_full_directory_holds_the_loop_briefly(full):
     (full / ".ours.0123456789ab.reactor").write_text("left by a killed run")
     for turn in turns(MOST):
         async with measured() as loop:
@@ -69,7 +69,7 @@ async def test_the_first_look_into_a_full_directory(full):
         turn.seconds = loop.longest
 
 
-async def test_the_first_check_of_a_file_in_a_full_directory(full):
+async def test_the_first_check_of_a_file_in_a_full_directory_holds_the_loop_briefly(full):
     for turn in turns(MOST):
         file = File(name=str(full / "ours"), ensure="present", content="x", owner="0", group="0", mode="0644")
         async with measured() as loop:
@@ -78,7 +78,7 @@ async def test_the_first_check_of_a_file_in_a_full_directory(full):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the directories above must belong to root")
-async def test_a_full_directory_of_packages_is_looked_at(full):
+async def test_a_look_at_a_full_directory_of_packages_holds_the_loop_briefly(full):
     for turn in turns(MOST):
         async with measured() as loop:
             await refuse_foreign_tree(str(full), "what is installed")
@@ -105,7 +105,7 @@ async def test_names_of_temporary_files_that_another_user_has_made_are_looked_at
     assert threading.get_ident() not in threads
 
 
-async def test_a_tree_with_a_full_directory_is_watched(full):
+async def test_watching_a_tree_with_a_full_directory_holds_the_loop_briefly(full):
     class Sink:
         def mark(self, vertex, delay=0.0):
             pass
@@ -139,7 +139,7 @@ async def loop_while_flooded(resource, managed, make):
 
 
 @pytest.mark.parametrize("make", [os.mkdir, lambda path: path.write_text("x")], ids=["directories", "files"])
-async def test_a_flood_of_foreign_names_beside_a_managed_file(tmp_path, make):
+async def test_a_flood_of_foreign_names_beside_a_managed_file_holds_the_loop_briefly(tmp_path, make):
     for number, turn in enumerate(turns(MOST)):
         managed = tmp_path / str(number) / "ours"
         managed.parent.mkdir()
@@ -147,7 +147,7 @@ async def test_a_flood_of_foreign_names_beside_a_managed_file(tmp_path, make):
         turn.seconds = await loop_while_flooded(file, managed, make)
 
 
-async def test_a_flood_of_foreign_names_in_a_tree(tmp_path):
+async def test_a_flood_of_foreign_names_in_a_tree_holds_the_loop_briefly(tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "ours").write_text("x")
     for number, turn in enumerate(turns(MOST)):

@@ -313,9 +313,8 @@ async def test_events_of_untracked_files_start_no_git(place):
         await story.converged()
         (place.path / "a.log").write_text("1")
         (place.path / "src" / "own").write_text("1")
-        for number in range(
-            20
-        ):  # the kernel may report late what else was written there, and git is asked then
+        # The kernel may report late what else was written there, and git is asked then.
+        for number in range(20):
             last, checks = resource._observer._last, len(story.checks(resource.ref))
             (place.path / "a.log").write_text(f"{number}")
             await story.until(lambda checks=checks: len(story.checks(resource.ref)) > checks)

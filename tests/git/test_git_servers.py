@@ -37,7 +37,7 @@ def served(*words, port):
         process.communicate()
 
 
-async def test_the_daemon_of_git(place):
+async def test_the_git_protocol_is_fetched_from(place):
     port = free_port()
     base = place.origin.path.parent
     words = ("git", "daemon", "--export-all", f"--base-path={base}", "--listen=127.0.0.1", f"--port={port}")
@@ -110,7 +110,7 @@ def ssh(tmp_path):
         yield directory, port
 
 
-async def test_ssh_with_a_key(place, ssh):
+async def test_ssh_requires_the_right_key_and_a_known_host(place, ssh):
     directory, port = ssh
     url = f"ssh://{getpass.getuser()}@127.0.0.1:{port}{place.origin.path}"
     known = {"known_hosts": str(directory / "known_hosts")}

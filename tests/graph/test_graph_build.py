@@ -115,7 +115,7 @@ def test_hints_are_found_among_ten_thousand_names(typo):
 @pytest.mark.parametrize("wanted", ["thing#nginx", "thing#zs", "thng#web"])
 def test_a_name_is_no_hint_because_its_kind_is_the_one_that_is_wanted(wanted):
     _, [problem] = built(thing("ssh"), thing("zsh-completions"), thing("b", require=wanted))
-    assert problem.hint == "declare it, or take this reference away"
+    assert problem.hint == "declare it, or remove this reference"
 
 
 def test_with_the_wrong_kind_the_resource_of_that_name_is_hinted_at():
@@ -127,12 +127,12 @@ def test_a_user_who_refers_to_what_is_not_there_is_never_meant_itself():
     _, [problem, of_alias] = built(
         thing("nginx", require="package#nginx"), thing("b", alias="web", after="thing#webs")
     )
-    assert problem.hint == of_alias.hint == "declare it, or take this reference away"
+    assert problem.hint == of_alias.hint == "declare it, or remove this reference"
 
 
 def test_without_a_similar_name_the_hint_says_what_to_do():
     _, [problem] = built(thing("a", require="package#completely-different"))
-    assert problem.hint == "declare it, or take this reference away"
+    assert problem.hint == "declare it, or remove this reference"
 
 
 def test_a_reference_to_a_broken_resource_is_no_problem_and_no_edge():

@@ -46,8 +46,8 @@ def test_two_that_want_different_values_are_reported_with_both_places(ordering):
     (problem,) = problems(first, Thing(name="t"), Other(name="b", text="/etc/{x}"), ordering=ordering)
     assert problem.message == "owner#a and other#b do not agree on mode of the path /etc/{x}"
     assert problem.place == Place("site.yaml", 3, 2)
-    assert problem.notes == (("owner#a says otherwise", Place("site.yaml", 1, 2)),)
-    assert problem.hint == "take one of them away, or let them want the same"
+    assert problem.notes == (("owner#a is declared here", Place("site.yaml", 1, 2)),)
+    assert problem.hint == "remove one of them, or make both declare the same"
 
 
 def test_all_attributes_in_dispute_are_one_problem():

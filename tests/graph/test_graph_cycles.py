@@ -24,14 +24,14 @@ def test_each_edge_of_a_cycle_is_a_note_with_reason_and_place():
         Thing(name="b", subscribe="thing#a"),
         Thing(name="c", after=["thing#b"]),
     )
-    assert problem.message == "these 3 resources wait for each other in a circle, so none can go first"
+    assert problem.message == "these 3 resources form a dependency cycle, so none can go first"
     assert problem.notes == (
         ("thing#a requires thing#c (require in thing#a)", place(0, ("require", 0))),
         ("thing#c comes after thing#b (after in thing#c)", place(2, ("after", 0))),
         ("thing#b subscribes to thing#a (subscribe in thing#b)", place(1, ("subscribe", 0))),
     )
     assert problem.place == place(0, ("require", 0))
-    assert problem.hint == "take one of these references away"
+    assert problem.hint == "remove one of these references"
 
 
 def test_an_edge_of_the_manifests_order_says_so_and_the_hint_knows_it():
@@ -46,7 +46,7 @@ def test_an_edge_of_the_manifests_order_says_so_and_the_hint_knows_it():
 def test_a_long_stretch_of_the_manifests_order_is_one_note():
     between = [Thing(name=f"b{number}") for number in range(50)]
     _, [problem] = built(Thing(name="a", require="thing#c"), *between, Thing(name="c"), ordering="manifest")
-    assert problem.message == "these 2 resources wait for each other in a circle, so none can go first"
+    assert problem.message == "these 2 resources form a dependency cycle, so none can go first"
     assert problem.notes == (
         ("thing#a requires thing#c (require in thing#a)", place(0, ("require", 0))),
         ("thing#c comes after thing#a (the order of the manifest)", place(51, ())),
@@ -95,7 +95,7 @@ def test_cycles_are_reported_exactly_when_networkx_finds_one_and_are_as_short(ed
 def test_a_cycle_through_ten_thousand_resources_is_found():
     size = 10_000
     _, [problem] = built(*round_of(size))
-    assert problem.message.startswith(f"these {size} resources wait for each other")
+    assert problem.message.startswith(f"these {size} resources form a dependency cycle")
 
 
 def round_of(size):

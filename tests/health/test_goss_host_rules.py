@@ -62,7 +62,7 @@ async def test_the_type_of_a_file_is_its_own_not_that_of_what_it_leads_to(tmp_pa
     assert await file_holds("/dev/null", filetype="character-device")
 
 
-async def test_the_content_of_a_file(tmp_path):
+async def test_the_content_of_a_file_is_searched_for_texts_and_patterns(tmp_path):
     path = tmp_path / "sshd_config"
     path.write_text("Port 22\nBanner /etc/issue\n")
     assert await file_holds(path, contents=["Banner", "!Match", "/^Port \\d+$/"])
@@ -119,9 +119,8 @@ async def test_rules_for_users_and_groups_hold_or_not():
 async def test_a_user_is_in_the_groups_that_list_it(tmp_path, monkeypatch):
     table = tmp_path / "group"
     table.write_text("+:::\nroot:x:0:\nweb:x:7000:ann,root\nmail:x:7001:ann\n")
-    monkeypatch.setattr(
-        "reactor.resources.accounts.database.GROUP", str(table)
-    )  # on a bare machine, no group lists anybody
+    # On a bare machine, no group lists anybody.
+    monkeypatch.setattr("reactor.resources.accounts.database.GROUP", str(table))
     assert await holds({"user": {"root": {"groups": ["root", "web"]}}})
     assert not await holds({"user": {"root": {"groups": ["mail"]}}})
 

@@ -60,7 +60,7 @@ async def test_without_ipv6_nothing_listens_on_it(tmp_path, monkeypatch):
     )
 
 
-async def test_a_port_of_udp():
+async def test_a_port_of_udp_is_found():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", 0))
         assert await holds({"port": {f"udp:{listening.getsockname()[1]}": {"ip": ["127.0.0.1"]}}})
@@ -80,7 +80,7 @@ async def test_an_address_is_reachable_or_not():
     assert await holds({"addr": {"tcp://no..such..host:1": {"reachable": False}}})
 
 
-async def test_an_address_of_version_6():
+async def test_an_ipv6_address_is_reached():
     with listener() as listening:  # reached by its IPv4-mapped address: a machine may have no ::1
         port = listening.getsockname()[1]
         assert await holds({"addr": {f"tcp://[::ffff:127.0.0.1]:{port}": {"timeout": 60_000}}})

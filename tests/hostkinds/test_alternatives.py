@@ -159,7 +159,7 @@ async def test_a_broken_link_is_repaired(editors, spoilt):
 
 
 async def test_what_is_no_alternative_is_refused(editors):
-    assert "is no alternative of editor" in await must_fail(path=str(editors / "ed"))
+    assert "is not an alternative of editor" in await must_fail(path=str(editors / "ed"))
     assert "there is no " in await must_fail(path=str(editors / "emacs"))
     assert "the link of editor is" in await must_fail(
         path=str(editors / "vim"), link="/usr/bin/x", priority=1

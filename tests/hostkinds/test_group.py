@@ -59,8 +59,8 @@ FOUND = GroupLine("web", 1234, ("a", "b"))
         ({"members": ("a",)}, FOUND, []),
         ({"members": ("a", "c")}, FOUND, ["added c"]),
         ({"members": ()}, FOUND, []),
-        ({"members": (), "membership": "inclusive"}, FOUND, ["took out a, b"]),
-        ({"members": ("c", "a"), "membership": "inclusive"}, FOUND, ["added c and took out b"]),
+        ({"members": (), "membership": "inclusive"}, FOUND, ["removed a, b"]),
+        ({"members": ("c", "a"), "membership": "inclusive"}, FOUND, ["added c and removed b"]),
         ({"members": ("b", "a"), "membership": "inclusive"}, FOUND, []),
         ({"ensure": "absent"}, None, []),
         ({"ensure": "absent"}, FOUND, ["removed the group"]),
@@ -101,7 +101,7 @@ async def test_a_member_that_is_no_user_is_an_error_that_says_what_to_do():
     assert ended.counts[Result.FAILED] == 1
     check = story.checks("group#staff")[-1]
     assert "user 'nobody-at-all' does not exist" in check.error
-    assert check.hint == "declare the user, and let this require it"
+    assert check.hint == "declare the user, and add it to require"
 
 
 async def test_the_group_of_root_is_never_removed_whatever_it_is_called():
@@ -157,4 +157,4 @@ async def test_a_run_that_ends_sees_that_a_user_took_a_group_along():
     assert not line("group", "web")
     check = story.checks(group.ref)[-1]
     assert check.result is Result.FAILED
-    assert check.error.startswith("as desired at first, and no more, since user#web was changed")
+    assert check.error.startswith("as desired at first, but no longer, since user#web was changed")

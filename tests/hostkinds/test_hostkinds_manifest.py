@@ -79,7 +79,7 @@ def test_a_plain_password_is_refused_without_being_in_the_message(tmp_path):
     with pytest.raises(ManifestError) as raised:
         load(write(tmp_path, "resources:\n  - user:\n      - alice:\n          password: hunter22\n"))
     (diagnostic,) = raised.value.diagnostics
-    assert "this is no hash of a password" in diagnostic.message
+    assert "this is not the hash of a password" in diagnostic.message
     assert "hunter22" not in repr(diagnostic)
 
 

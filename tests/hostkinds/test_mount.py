@@ -342,7 +342,7 @@ async def test_it_is_undone_by_what_was_there(ensure, former, point):
 async def test_a_mount_that_no_line_mentions_can_not_be_undone(point):
     shell('mount -t tmpfs one "$1"', point)
     resource = sized(point, ensure="absent")
-    with pytest.raises(ResourceError, match="is not in /etc/fstab, and could not be brought back"):
+    with pytest.raises(ResourceError, match="is not in /etc/fstab, and could not be restored later"):
         await resource.reversal(await resource.observe())
 
 

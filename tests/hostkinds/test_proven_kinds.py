@@ -125,9 +125,8 @@ def settle():
 def test_each_file_that_a_check_reads_is_compared(world):
     _, (code, out, err) = world.run()
     assert (code, err) == (0, []), out
-    assert (
-        not world.proof.exists()
-    )  # what the run has changed could have changed again before it was looked at
+    # What the run has changed could have changed again before it was looked at.
+    assert not world.proof.exists()
     proven(world)
     found = {}
     for name, (path, change) in CHANGES.items():

@@ -137,7 +137,9 @@ async def test_what_could_not_be_undone_after_an_edit_is_refused(tmp_path, first
     Path("/etc/ssh").mkdir()
     shell("useradd -m ada")
     await converge(tmp_path, first)
-    error = f"an edit lets {first.ref} manage another thing, and only the former one could be undone"
+    error = (
+        f"the edit makes {first.ref} manage something else, and only what it managed before could be undone"
+    )
     with closing(History(str(tmp_path))) as history:
         stored = UndoRecords([UndoRecord(*row) for row in history.originals()], "/etc/site.yaml", print)
     _, story = await converge_once(second, options=RunOptions(noop=True, recorded=stored))
@@ -162,5 +164,5 @@ async def test_an_alternative_that_would_stay_or_not_come_back_is_refused(record
 
 async def test_a_removed_alternative_could_not_be_brought_back():
     gone = Alternatives(name="matrix", ensure="absent", path="/bin/true", meta=REVERSE)
-    with pytest.raises(ResourceError, match="could not be brought back"):
+    with pytest.raises(ResourceError, match="could not be restored later"):
         await gone.reversal(await gone.observe())

@@ -112,11 +112,11 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({}, {"numbers": {}}, []),
         ({"groups": ["web"]}, {"groups": ("web", "staff")}, []),
         ({"groups": ["web", "www"]}, {"groups": ("staff",)}, ["added the user to web, www"]),
-        ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["took the user out of web"]),
+        ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["removed the user from web"]),
         (
             {"groups": ["www"], "membership": "inclusive"},
             {"groups": ("web", "staff")},
-            ["added the user to www and took the user out of web, staff"],
+            ["added the user to www and removed the user from web, staff"],
         ),
         ({"password": HASH}, {"shadow": ShadowLine(HASH, "never")}, []),
         ({"password": HASH}, {"shadow": ShadowLine("!", "never")}, ["set the password"]),
@@ -239,8 +239,8 @@ def site():
     ("home", "why"),
     [
         ("/home/site/link/bob", "leads through a symlink of 12345 into a directory of root"),
-        ("/home/site/bob", "others than root may change the way to /home/site/bob"),
-        ("/home/site/new/bob", "others than root may change the way to /home/site/new/bob"),
+        ("/home/site/bob", "users other than root can redirect /home/site/bob"),
+        ("/home/site/new/bob", "users other than root can redirect /home/site/new/bob"),
     ],
 )
 @pytest.mark.parametrize("noop", [True, False])
@@ -347,7 +347,7 @@ async def test_a_group_that_is_missing_is_an_error_that_says_what_to_do():
     assert ended.counts[Result.FAILED] == 1
     check = story.checks("user#alice")[-1]
     assert "group 'missing' does not exist" in check.error
-    assert check.hint == "declare the group, and let this require it"
+    assert check.hint == "declare the group, and add it to require"
 
 
 async def test_a_number_that_is_taken_is_an_error_of_useradd():
@@ -408,7 +408,7 @@ async def test_no_process_has_the_hash_among_its_arguments(tmp_path, monkeypatch
     "password", ["hunter2", "", "a:b", "$6$salt$ha:sh", "$6$salt$hash\n", "secret with spaces"]
 )
 def test_what_is_no_hash_is_refused_without_showing_it(password):
-    with pytest.raises(ValueError, match="this is no hash of a password") as raised:
+    with pytest.raises(ValueError, match="this is not the hash of a password") as raised:
         User(name="alice", password=password)
     assert not password or password not in str(raised.value)
 
@@ -472,8 +472,8 @@ async def test_what_an_earlier_version_left_alone_has_to_be_recorded_too():
         ({"home": "/a:b"}, "colons"),
         ({"shell": "/bin/\x1b"}, "control characters"),
         ({"comment": "a:b"}, "without colons"),
-        ({"expires": "2030-02-30"}, "is no date"),
-        ({"expires": "tomorrow"}, "is no date"),
+        ({"expires": "2030-02-30"}, "is not a date"),
+        ({"expires": "tomorrow"}, "is not a date"),
     ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):

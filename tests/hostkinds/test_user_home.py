@@ -103,9 +103,8 @@ async def test_who_gets_it_gets_nothing_else_by_a_symlink_while_it_is_made(ada, 
     monkeypatch.setattr(os, "chown", given)
     await converge_once(User(name="ada", create_home=True))
     assert (tmp_path / "app").stat().st_uid == 0
-    assert (
-        step == 5 or (HOME / ".config/app").read_text() == "usual\n"
-    )  # the last one gives her the home itself
+    # The last step gives her the home itself.
+    assert step == 5 or (HOME / ".config/app").read_text() == "usual\n"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ async def test_who_gets_it_gets_nothing_else_by_a_symlink_while_it_is_made(ada, 
         ("usermod --home /home/no/such/ada ada", "/home/no/such does not exist"),
         (
             "mkdir /home/shared; chmod 0777 /home/shared; usermod --home /home/shared/ada ada",
-            "others than root may",
+            "users other than root can",
         ),
     ],
 )

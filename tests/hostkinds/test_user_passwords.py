@@ -120,7 +120,7 @@ async def test_it_is_undone(ada):
     ("entry", "message"),
     [
         ("a: {password_max_age: -2}", "greater than or equal to -1"),
-        ("a: {non_unique: true}", "non_unique is about the uid"),
+        ("a: {non_unique: true}", "non_unique requires uid"),
         ("a: {locked: false, password: '*'}", "there is nothing to unlock"),
         (
             "{a: {uid: 7, non_unique: true}}, {b: {uid: 7}}, {c: {uid: 7}}",

@@ -58,7 +58,7 @@ def connection(request, long_journal):
 
 @pytest.mark.parametrize("ref", ["file#/often", "file#/rare", "file#/never"])
 @pytest.mark.parametrize("condition", ["TRUE", "result = 'failed'", "result IS NOT NULL"])
-def test_newest_events_of_a_ref(connection, ref, condition):
+def test_the_search_finds_the_newest_events_of_a_ref(connection, ref, condition):
     everything = connection.execute(f"{_COLUMNS} WHERE ref = ? AND {condition}", (ref,)).fetchall()
     chance = random.Random(2)
     for _ in range(40):
@@ -69,7 +69,7 @@ def test_newest_events_of_a_ref(connection, ref, condition):
         assert found == sorted(wanted, reverse=True)[:most]
 
 
-def test_newest_events_of_each_ref_and_result(connection):
+def test_the_search_finds_the_newest_event_of_each_ref_and_result(connection):
     query = query_of(connection)
     wanted = [
         newest_of(query, ref, f"result = '{result}'")[0]

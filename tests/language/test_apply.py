@@ -412,7 +412,7 @@ resources:
         await story.engine.run()
     assert len(loads) == 1
     [failed] = story.checks("apply#made.yaml")
-    assert failed.error == f"{tmp_path}/made.yaml has been made, and can't be used"
+    assert failed.error == f"{tmp_path}/made.yaml was created by this run, and can't be used"
     assert story.result("exec#after") is Result.BLOCKED
     assert story.result("exec#else") is Result.CHANGED
 

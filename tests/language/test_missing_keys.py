@@ -194,7 +194,7 @@ def test_the_hierarchy_of_the_ccm_form_passes_over_what_is_missing_and_warns(sit
 def test_data_that_refer_to_other_data_are_an_error_in_the_native_form(site):
     (problem,) = problems(site, "data: {a: 1, b: '${ Data.a }'}\nresources: []\n")
     assert problem.message == "unknown name Data"
-    assert problem.hint == "expressions in data know Facts and nothing else"
+    assert problem.hint == "expressions in data can use only Facts"
 
 
 def test_a_misspelt_key_below_a_secret_does_not_report_the_others(site):

@@ -170,5 +170,5 @@ async def test_between_audits_that_clock_stands_still(site, tmp_path):
 
 def test_a_manifest_that_is_applied_has_no_clock_of_its_own(site):
     manifest = "resources: [{apply: [{child.yaml: {meta: {now: audit}}}]}]"
-    with pytest.raises(ManifestError, match="apply has no values that show the time"):
+    with pytest.raises(ManifestError, match="apply has no values that can show the time"):
         site(manifest, **{"child.yaml": "resources: []"})

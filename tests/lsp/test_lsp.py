@@ -162,7 +162,7 @@ def test_columns_count_the_units_of_the_editor(opened):
         ("resources:\n  - file:\n      - /x:\n          content: |-\n            en|", set(), {"ensure"}),
     ],
 )  # fmt: skip
-def test_completion_also_in_broken_yaml(editor, path, text, some, none):
+def test_broken_yaml_is_completed_too(editor, path, text, some, none):
     if "|-" in text:
         before, _, after = text.rpartition("|")
         text = before.replace("|-", ">-") + "|" + after

@@ -138,7 +138,7 @@ def test_a_file_system_goes_after_its_volume_and_that_after_its_group():
         ({"ensure": "absent", "size": "1G"}, "only valid with 'ensure: present'"),
         ({"size": "50%FREE"}, "a share is written as"),
         ({"size": 0}, "more than 0"),
-        ({"name": "data", "size": "1G"}, "is no volume"),
+        ({"name": "data", "size": "1G"}, "is not a volume"),
         ({"name": "vg0/a_rimage_0", "size": "1G"}, "for its own volumes"),
         ({"name": "vg0/../x", "size": "1G"}, "is not a name"),
     ],

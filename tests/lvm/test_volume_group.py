@@ -81,7 +81,7 @@ async def test_a_device_that_is_not_declared_stays_without_force(disks):
     lvm("lvcreate", "-an", "-Zn", "-Wn", "-l100%FREE", "-n", "all", disks.group)
     assert "parts of volumes are on it" in await must_fail(group(disks, one, force=True), disks.world)
     lvm("lvremove", "-y", f"{disks.group}/all")
-    assert await must_change(group(disks, one, force=True)) == f"took {two} out of it"
+    assert await must_change(group(disks, one, force=True)) == f"removed {two} from the group"
     assert disks.members == [one]
     await must_change(lambda: VolumeGroup(name=f"{disks.group}x", devices=(two,)))
     lvm("vgremove", "-y", f"{disks.group}x")

@@ -28,7 +28,7 @@ def test_what_does_not_hold_is_an_error_with_the_message_and_the_place_of_the_co
         "data: {n: 3}\nassertions:\n  - assert: Data.n > 5\n    message: n is {{ Data.n }}, too few\n"
         "  - assert: Data.n > 6\nresources: []\n"
     )
-    assert reading.messages == ["n is 3, too few", "this does not hold: Data.n > 6"]
+    assert reading.messages == ["n is 3, too few", "the assertion failed: Data.n > 6"]
     assert reading.positions == [(3, 13), (5, 13)]
     assert {each.code for each in reading.diagnostics} == {"R0117"}
 
@@ -39,7 +39,7 @@ def test_what_does_not_hold_is_an_error_with_the_message_and_the_place_of_the_co
         ("[{assert: Data.m}]", "Data has no key 'm'"),
         ("[{assert: 1 + 1}]", "assert must be true or false, not 2"),
         ("[{assert: 'Data.n ?? nil'}]", "assert must be true or false, not nothing"),
-        ("[{assert: '{{ true }}'}]", "a condition is written without {{ }} and ${ }"),
+        ("[{assert: '{{ true }}'}]", "a condition must be written without {{ }} and ${ }"),
         ("[{assert: 'false', message: '{{ Data.m }}'}]", "Data has no key 'm'"),
         ("[{message: x}]", "an assertion requires the property 'assert'"),
         ("[{assert: 'true', mesage: x}]", "an assertion has no property 'mesage'"),

@@ -158,7 +158,7 @@ def test_subitems_may_use_outputs_and_the_item(load, for_each):
     assert ("job#list", NESTED_REF) in edges(graph)
     known = {}
     first = load(text, known)[0][NESTED_REF]
-    with pytest.raises(ResourceError, match="other elements"):
+    with pytest.raises(ResourceError, match="the elements of the loop have changed"):
         settle(first, **outputs)
     assert first.declared.deferred.must_reload
     resources, graph, problems = load(text, known)
@@ -170,7 +170,7 @@ def test_subitems_may_use_outputs_and_the_item(load, for_each):
     }
     loop = resources[NESTED_REF]
     assert settle(loop, **outputs) is loop
-    with pytest.raises(ResourceError, match="other elements"):
+    with pytest.raises(ResourceError, match="the elements of the loop have changed"):
         settle(loop, list={"names": {**names, "y": ["b"]}, "all": ["x", "y"]})
     assert loop.declared.deferred.must_reload
     assert [ref for ref in load(text, known)[0] if ref.startswith("page")] == ["page#/x/a", "page#/y/b"]

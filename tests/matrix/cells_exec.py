@@ -63,12 +63,10 @@ def cells() -> Iterator[Cell]:
 def _cell(guard, command, properties, *, runs: bool | None, ends_well: bool, reason: str) -> Cell:
     if "provider" in properties and guard in IN_A_SHELL:  # which runs, and says 127 or 126
         runs = IN_A_SHELL[guard]
-    made_anyway = (
-        guard == "creates, missing" and command == "another code"
-    )  # what is there is what it was to make
-    blind_guard = (
-        "cwd" in properties and command != "in a directory" and guard in ASKING
-    )  # they run there, too
+    # The path that the command should make is there.
+    made_anyway = guard == "creates, missing" and command == "another code"
+    # The guards run in that directory, too.
+    blind_guard = "cwd" in properties and command != "in a directory" and guard in ASKING
     fails = runs is None or (runs and not ends_well and not made_anyway) or blind_guard
     fails |= guard in ASKING and command == "no such name in its path"
     marked = bool(runs) and (ends_well or made_anyway) and not fails

@@ -108,9 +108,8 @@ async def test_what_is_above_the_files_of_one_directory_is_looked_at_once(
     files = [f"{tmp_path}/link/{number}" for number in range(10)]
     assert not any(map(mounts.unresponsive_reason, files))
     assert looked[-9:] == [f"{tmp_path}/other/{number}" for number in range(1, 10)]
-    assert (
-        len(looked) == len((tmp_path / "link/0").parents) + 1 + 9
-    )  # of the link, and of what it leads to, too
+    # The parents of the link, and of what it leads to, are looked at too.
+    assert len(looked) == len((tmp_path / "link/0").parents) + 1 + 9
     table.write_text(line_of(f"{tmp_path}/other/3", "nfs4"))
     mounts.read()
     assert [bool(mounts.unresponsive_reason(each)) for each in files] == [number == 3 for number in range(10)]
@@ -151,7 +150,7 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     with trio.fail_after(50 * mount_health.TIMEOUT):
         for _ in range(100):
             await ask()
-    words = f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
+    words = f"restore {mount.source}, which serves it, or unmount it: umount --lazy {mount.point}"
     assert set(reasons) == {(f"fuse at {mount.point} does not answer", words)}
     assert questions == [str(mount.point)]
 

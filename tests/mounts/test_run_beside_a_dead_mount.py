@@ -133,7 +133,10 @@ async def test_what_looks_there_fails_and_names_the_mount_and_the_rest_converges
     assert checks
     for check in checks:  # the second is that of the end, for the other has changed something
         assert check.error == f"fuse at {mount.point} does not answer"
-        assert check.hint == f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
+        assert (
+            check.hint
+            == f"restore {mount.source}, which serves it, or unmount it: umount --lazy {mount.point}"
+        )
     assert story.result(other.ref) is Result.CHANGED
     assert (tmp_path / "other").read_text() == "x"
 

@@ -21,7 +21,7 @@ async def test_what_brings_a_package_that_is_to_be_absent_does_not_end_well(orde
     check = story.checks("package#app")[-1]
     assert (
         check.error
-        == "as desired at first, and no more, since package#dependent was changed: Would have uninstalled;"
+        == "as desired at first, but no longer, since package#dependent was changed: Would have uninstalled;"
         " would also have removed dependent"
     )
     assert "can't both be as declared" in check.hint

@@ -202,9 +202,8 @@ async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, 
     monkeypatch.setattr("reactor.resources.package.commands.run", replace_first)
     wanted = digest(files[0])
     check = await converge(extra(host, file, checksum=wanted))
-    assert (
-        check.error == f"{file} has the SHA-256 {digest(files[1])}, and not {wanted}"
-    )  # looked at afterwards
+    # The digest is that of the file as it is afterwards.
+    assert check.error == f"{file} has the SHA-256 {digest(files[1])}, and not {wanted}"
     assert installed(host).startswith("1.0")
     copies = [word for words in commands for word in words if word.endswith(files[0].suffix)]
     assert copies

@@ -200,14 +200,14 @@ def check(path, text, data, keys, value):
 
 @quick
 @given(DATA, PATHS, st.none() | VALUES, st.sampled_from([None, 1, 4, "\t"]), st.booleans())
-def test_any_key_of_any_json(data, keys, value, indent, has_crlf):
+def test_any_key_of_any_json_can_be_set(data, keys, value, indent, has_crlf):
     text = json.dumps(data, indent=indent)
     check("json", text.replace("\n", "\r\n") if has_crlf else text, data, keys, value)
 
 
 @quick
 @given(DATA, PATHS, st.none() | VALUES, st.sampled_from([None, False, True]), st.integers(2, 4))
-def test_any_key_of_any_yaml(data, keys, value, flow, indent):
+def test_any_key_of_any_yaml_can_be_set(data, keys, value, flow, indent):
     text = yaml.safe_dump(data, default_flow_style=flow, indent=indent, allow_unicode=True, sort_keys=False)
     check("yaml", text, data, keys, value)
 
@@ -235,7 +235,7 @@ def is_table(data, keys):
 
 @quick
 @given(DATA, PATHS, st.none() | VALUES)
-def test_any_key_of_any_toml(data, keys, value):
+def test_any_key_of_any_toml_can_be_set(data, keys, value):
     text = tables(data)
     assert tomllib.loads(text) == data
     with suppress(ResourceError) if is_table(data, keys) else nullcontext():

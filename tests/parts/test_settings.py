@@ -79,7 +79,7 @@ def ini(key, value, section=None, path="ini"):
         pytest.param(setting("A", "keyvalue", value=1), b"\xff\n\0 = 2\nA=2\r\n", b"\xff\n\0 = 2\nA=1\r\n", id="bytes that are no text"),
     ],
 )  # fmt: skip
-def test_one_key_of_a_file_of_lines(part, before, after):
+def test_one_key_of_a_file_of_lines_is_set_and_the_rest_stays(part, before, after):
     assert applied(part, before) == (after.encode() if isinstance(after, str) else after)
 
 
@@ -126,7 +126,7 @@ PROJECT = '[project]\nname = "x" # n\n\n[tool.ruff]\n# c\nline-length = 88 # lon
         pytest.param("yaml", "a", True, "a: yes\n", "a: yes\n", id="YAML: yes is true"),
     ],
 )  # fmt: skip
-def test_one_key_of_a_file_of_values(path, key, value, before, after):
+def test_one_key_of_a_file_of_values_is_set_and_the_rest_stays(path, key, value, before, after):
     part = setting("title", path, key=key, value=value)
     assert applied(part, before).decode() == after
 
@@ -276,5 +276,5 @@ def test_contradictory_properties_are_an_error(path, properties, words):
         ("/etc/motd", None),
     ],
 )
-def test_the_format_of_a_path(path, name):
+def test_the_path_of_a_file_tells_its_format(path, name):
     assert format_of(path) == name

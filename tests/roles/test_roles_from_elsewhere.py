@@ -210,7 +210,7 @@ def test_an_invalid_manifest_has_the_exit_code_that_it_has_elsewhere(reactor, tr
     assert roles(reactor, tree, command).code == 2
 
 
-def test_a_role_in_a_directory_of_the_repository(tree, repo):
+def test_a_role_may_be_in_a_directory_of_the_repository(tree, repo):
     (repo.place / "deep/er").mkdir(parents=True)
     (repo.place / "deep/er/manifest.yaml").write_bytes((repo.place / "manifest.yaml").read_bytes())
     commit = repo.commit("two")

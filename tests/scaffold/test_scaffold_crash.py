@@ -27,7 +27,9 @@ def server():
         ("unlink", 1, "after"),
     ],
 )
-async def test_killed_at_each_step_of_a_file_with_commands(server, tmp_path, call, number, when):
+async def test_a_kill_at_any_step_of_a_file_with_commands_is_repaired_by_the_next_run(
+    server, tmp_path, call, number, when
+):
     grow(tmp_path / "templates", {"d/a": "a"})
     wanted = {"post": [{"a": f"sh -c 'cp {{}} {tmp_path}/seen; chmod 0700 {{}}'"}], "file_mode": "0600"}
     scaffold = make(tmp_path, **wanted)

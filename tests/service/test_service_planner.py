@@ -55,7 +55,7 @@ def would(state, refresh=False, **properties):
         (GONE_BUT_UP, {"ensure": "stopped"}, ["stopped"], ["stopped"]),
     ],
 )
-def test_the_running_state_and_the_refresh(state, properties, idle, refreshed):
+def test_the_plan_follows_the_running_state_and_a_refresh(state, properties, idle, refreshed):
     assert would(state, **properties) == idle
     assert would(state, refresh=True, **properties) == refreshed
 

@@ -33,7 +33,7 @@ from reactor.watchers.units import drop_in_names
         (".app.service.swp", "app.service", False),
     ],
 )
-def test_which_files_concern_a_unit(file, unit, expected):
+def test_files_and_drop_ins_concern_only_their_units(file, unit, expected):
     assert concerns(file, unit) is expected
 
 

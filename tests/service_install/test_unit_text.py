@@ -129,7 +129,7 @@ def test_a_kind_of_another_user_leaves_closed_what_it_does_not_need():
     lines = closed(Modest(name="x"))
     assert {"ProtectSystem=yes", TMP, "CapabilityBoundingSet=~CAP_SYS_ADMIN"} <= {*lines}
     assert "CapabilityBoundingSet=~CAP_NET_ADMIN" not in lines
-    assert "# Not ProtectSystem=full: modest#x is about something below /etc." in reasons(Modest(name="x"))
+    assert "# Not ProtectSystem=full: modest#x manages something below /etc." in reasons(Modest(name="x"))
 
 
 def test_a_name_can_not_write_lines_of_the_unit():

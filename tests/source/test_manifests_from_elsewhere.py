@@ -146,7 +146,7 @@ def test_the_last_good_one_is_used_while_the_source_is_unusable(server, tmp_path
     warnings = []
     assert fetched(server.url, str(tmp_path / "cache"), warnings.append) == good
     assert len(warnings) == 1
-    assert "last good version" in warnings[0]
+    assert "last valid version" in warnings[0]
 
 
 def scratch(tmp_path):
@@ -321,7 +321,7 @@ def test_the_last_good_data_are_used_and_that_is_said(server, tmp_path):
     server.status = 500
     program = with_data(server, tmp_path)
     assert program.data == {"name": "site"}
-    assert any("last good version" in each for each in program.warnings)
+    assert any("last valid version" in each for each in program.warnings)
 
 
 @pytest.mark.parametrize("body", [b"data: [", b"<html>", b"data: {name: \xff}", b"overrides: 5"])
@@ -332,7 +332,7 @@ def test_data_that_are_unusable_do_not_replace_the_last_good(server, tmp_path, b
     for _ in range(2):
         program = with_data(server, tmp_path)
         assert program.data == {"name": "site"}
-        assert any("is invalid: " in each and "last good version" in each for each in program.warnings)
+        assert any("is invalid: " in each and "last valid version" in each for each in program.warnings)
     server.body = DATA.replace("site", "new").encode()
     assert with_data(server, tmp_path).data == {"name": "new"}
 

@@ -16,8 +16,9 @@ RUN = "run scripts/lock, and commit what it writes"
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("lock", [PLAIN, DEV])
 def test_every_dependency_is_locked_within_its_bounds(lock, python):
-    versions = pinned(lock, python)
-    for requirement in declared(dev=lock == DEV):
+    versions, requirements = pinned(lock, python), [*declared(dev=lock == DEV)]
+    assert requirements
+    for requirement in requirements:
         if applies(requirement, python):
             name = canonicalize_name(requirement.name)
             assert name in versions, f"{lock} has no {requirement.name} for Python {python}: {RUN}"

@@ -189,7 +189,7 @@ async def test_a_bus_that_hangs_up_after_the_greeting_is_no_bus(library, tmp_pat
     await sock.bind(str(tmp_path / "bus"))
     sock.listen()
     await nursery.start(trio.serve_listeners, hang_up, [trio.SocketListener(sock)])
-    with pytest.raises(NoBusError, match="did not take us in"):
+    with pytest.raises(NoBusError, match="did not accept the connection"):
         await Bus(f"unix:path={tmp_path}/bus", library).run()
     nursery.cancel_scope.cancel()
 
@@ -221,7 +221,7 @@ async def test_a_bus_that_never_answers_is_no_bus(answer, library, tmp_path, nur
     await sock.bind(str(tmp_path / "bus"))
     sock.listen()
     await nursery.start(trio.serve_listeners, stay_silent, [trio.SocketListener(sock)])
-    with trio.fail_after(60), pytest.raises(NoBusError, match="did not take us in within"):
+    with trio.fail_after(60), pytest.raises(NoBusError, match="did not accept the connection within"):
         await Bus(f"unix:path={tmp_path}/bus", library).run()
     nursery.cancel_scope.cancel()
 

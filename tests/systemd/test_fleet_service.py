@@ -57,9 +57,8 @@ async def test_the_last_release_runs_from_boot_on_and_after_a_kill(config):
     assert done.exit_code == 0, done.stderr
     assert f"fleet follow --config {config}" in (ETC / f"{NAME}.service").read_text()
     assert systemctl("is-enabled", NAME) == "enabled"
-    await eventually(
-        lambda: systemctl("is-active", NAME) == "active"
-    )  # after "reloading", while it loads the release
+    # It is "reloading" while it loads the release.
+    await eventually(lambda: systemctl("is-active", NAME) == "active")
     await eventually(TARGET.exists)
     assert TARGET.read_text() == "7"
     TARGET.write_text("drift")

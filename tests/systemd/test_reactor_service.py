@@ -207,7 +207,7 @@ async def test_what_the_sandbox_forbids_later_is_told_with_the_way_out():
         await eventually(service.converged)
         service.describe(more=LATER)
         await eventually(lambda: "3 failed" in service.show("StatusText"))
-        hint = "run 'reactor service install' with it again"
+        hint = "run 'reactor service install MANIFEST' again"
         helped = {entry.get("REACTOR_REF") for entry in service.entries() if hint in entry["MESSAGE"]}
         assert helped == {"link#later0", "firewall#later", "file#/srv/later"}
         assert service.install().exit_code == 0

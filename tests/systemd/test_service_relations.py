@@ -277,7 +277,7 @@ async def test_a_run_that_ends_does_not_call_two_that_conflict_converged():
     check = story.checks(services[0].ref)[-1]
     assert check.result is Result.FAILED
     assert check.error == (
-        f"as desired at first, and no more, since {services[1].ref} was changed: "
+        f"as desired at first, but no longer, since {services[1].ref} was changed: "
         f"Would have started, which stops {second.full} (they conflict)"
     )
     assert second.starts == 1

@@ -96,7 +96,7 @@ def test_now_is_the_time_of_now():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ('{{ toDate "2006" "x" }}', "'x' is no time"),
+        ('{{ toDate "2006" "x" }}', "'x' is not a time"),
         ('{{ dateModify "later" now }}', 'invalid duration "later"'),
         ('{{ date "2006" 1e30 }}', "out of range"),
         ('{{ duration "long" }}', "duration takes a number of seconds"),

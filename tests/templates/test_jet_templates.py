@@ -89,5 +89,5 @@ def test_dump_shows_what_a_template_sees():
 @pytest.mark.parametrize("place", ["l[@]", "s[@:]", "s[:@]", "1 % @", "@ % 2", "ints(@, 1)"])
 def test_a_number_without_an_end_is_no_whole_number(place):
     source = f"[[ {place.replace('@', 'x')} ]]"
-    with pytest.raises(TemplateError, match=r"\+Inf is no whole number"):
+    with pytest.raises(TemplateError, match=r"\+Inf is not a whole number"):
         render("jet", source, {"x": math.inf, "l": [1], "s": "abc"})

@@ -86,10 +86,10 @@ def damaged(data):
 
 
 SYM, HARD, DIR = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
-OUT = "reaches out of its directory"
+OUT = "holds a path that leads out of its directory"
 LEADS = "leads out of its directory"
 TWICE = "twice"
-NO_FILE = "which is no file before it"
+NO_FILE = "which is not a file before it"
 NEITHER = "neither file, directory nor link"
 BROKEN = "damaged|not a usable"
 NOISE = bytes(range(256)) * 400

@@ -132,9 +132,8 @@ async def test_a_deleted_tree_is_restored(enforcer: Enforcer, tmp_path: Path):
 async def test_tools_that_replace_a_file_succeed_and_are_undone(
     enforcer: Enforcer, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(
-        "reactor.watchers.inotify.SETTLE", 0.5
-    )  # on a busy machine, the tool may be kept waiting
+    # On a busy machine, the tool may be kept waiting.
+    monkeypatch.setattr("reactor.watchers.inotify.SETTLE", 0.5)
     new = tmp_path / "new"
     for path in enforcer.paths[:5]:
         new.write_text("new content\n")

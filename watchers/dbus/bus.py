@@ -139,7 +139,7 @@ class Bus:
                     await trio.sleep_forever()
         if not is_greeted:
             waited = f" within {TIMEOUT:g} s" if timeout.cancelled_caught else ""
-            raise NoBusError(f"the bus at {self._address} did not take us in{waited}")
+            raise NoBusError(f"the bus at {self._address} did not accept the connection{waited}")
 
     @asynccontextmanager
     async def _connected(self, stream: trio.SocketStream) -> AsyncIterator[None]:

@@ -9,13 +9,13 @@ from reactor.cli.options.metrics import metrics_compat_option
 from reactor.cli.options.state_dir import state_dir_option
 
 
-@click.command(short_help="Run as CCM's agent is configured.")
+@click.command(short_help="Run with the configuration of CCM's agent.")
 @click.option(
     "--config",
     required=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="The configuration of CCM's agent.",
+    help="Read the configuration of CCM's agent from FILE.",
 )
 @click.option(
     "--context",

@@ -49,7 +49,7 @@ def eval(  # noqa: A001 - a command is the function of its name
         context = _context(expression, manifest, inputs())
     with reporting_manifest_errors(as_json=False, exit_code=1):
         value = _value(expression, context)
-    for warning in context.slips():
+    for warning in context.new_warnings():
         warn(warning)
     show(redacted(value), form)
 

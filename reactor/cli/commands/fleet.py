@@ -62,17 +62,17 @@ def fleet() -> None:
     "--ca",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Trust this authority for TLS.  [default: that of before; at first those of the system]",
+    help="Trust this authority for TLS.  [default: as before; the first time, those of the system]",
 )
 @click.option(
     "--replicas",
     type=click.IntRange(1, 5),
-    help="The number of copies of each stream.  [default: as it is; at first 3 in a cluster of three, else 1]",
+    help="The number of copies of each stream.  [default: as before; the first time, 3 in a cluster of three, else 1]",
 )
 @click.option(
     "--ccm-publishers/--no-ccm-publishers",
     default=None,
-    help="Let publishers of CCM register, or not. Any host that registers can then wipe the registry.  [default: as it is; at first not]",
+    help="Let publishers of CCM register, or not. Any host that registers can then wipe the registry.  [default: as before; the first time, not]",
 )
 @home_option
 def init(
@@ -101,7 +101,7 @@ def init(
 def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     """Move the waves of each CHANNEL as its gate allows. Any operator's machine can drive, and any can stop.
 
-    One drives a channel at a time, by a lease of 15 seconds; the others look on.
+    One drives a channel at a time, by a lease of 15 seconds; the others wait.
 
     Exit codes: 0 the release is done, a rollback that had begun before has ended, or it was stopped without
     --until-ended; 1 halted, paused or taken back, or no server answers; 2 bad usage; 128 + the signal that stopped it
@@ -117,12 +117,12 @@ def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
 
 
 _COMMANDS = {
-    "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave go on."),
-    "resume": ("Go on after a pause or a halt.", "Go on with the rollout of CHANNEL, in the same wave, which soaks again."),
-    "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts stay at what they have."),
+    "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave continue."),
+    "resume": ("Continue after a pause or a halt.", "Continue the rollout of CHANNEL, in the same wave, which soaks again."),
+    "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts keep the release that they have."),
     "advance": ("Begin the next wave now.", "Begin the next wave of CHANNEL now, whatever its gate asks for."),
     "approve": ("Approve the next wave that needs it.", "Let the next wave of CHANNEL that needs approval begin when its gate is open."),
-    "rollback": ("Bring all hosts back to the release before.", "Let every host of CHANNEL go back to the release before."),
+    "rollback": ("Bring all hosts back to the previous release.", "Bring every host of CHANNEL back to the previous release."),
 }  # fmt: skip
 
 

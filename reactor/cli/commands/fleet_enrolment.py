@@ -31,7 +31,7 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     "channels",
     multiple=True,
     metavar="NAME",
-    help="Let them follow this channel. May be given several times.",
+    help="Let them follow this channel. Repeatable.",
 )
 @click.option(
     "--group",
@@ -54,7 +54,7 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     show_default=True,
     callback=_duration,
     metavar="DURATION",
-    help="The time for which it is good, such as 1h or 7d.",
+    help="Let the token expire after this time, such as 1h or 7d.",
 )
 @click.option(
     "--require",
@@ -68,7 +68,7 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     default="/etc/reactor/fleet-signers",
     show_default=True,
     metavar="FILE",
-    help="Let hosts believe the people in FILE.",
+    help="Let hosts trust the signatures of the people in FILE.",
 )
 @click.option("--withdraw", metavar="ID", help="Let no host join any more with the token ID.")
 @home_option
@@ -85,7 +85,7 @@ def invite(
     """Make a token with which hosts can join, and print it.
 
     Give it to 'reactor fleet join' on the hosts. It is a secret: a machine that has it can become a host of these channels
-    and groups, as long as it is good and has uses left. No server knows its secret part.
+    and groups, until it expires or has been used up. No server knows its secret part.
 
     Exit codes: 0 made, or withdrawn; 1 refused, or no server answers; 2 bad usage.
 
@@ -121,13 +121,13 @@ def invite(
     show_default=True,
     callback=_duration,
     metavar="DURATION",
-    help="Wait so long to be admitted.",
+    help="Wait this long to be admitted.",
 )
 def join(token: str, name: str | None, config: str, seconds: float) -> None:
     """Let this host join a fleet with the TOKEN of 'reactor fleet invite'; - reads it from stdin.
 
     The host makes its keys, which never leave it, and asks to be admitted. Run again, it joins with the same keys.
-    Other users can see an argument in the list of processes, so rather give the token on stdin.
+    Other users can see an argument in the list of processes, so pass the token on stdin.
 
     Exit codes: 0 joined; 1 refused, not admitted in time, or no server answers; 2 bad usage, or a damaged token.
 
@@ -148,7 +148,7 @@ def join(token: str, name: str | None, config: str, seconds: float) -> None:
     "channels",
     multiple=True,
     metavar="NAME",
-    help="With -o: let it follow this channel. May be given several times.",
+    help="With -o: let it follow this channel. Repeatable.",
 )
 @click.option(
     "--group",
@@ -169,7 +169,7 @@ def join(token: str, name: str | None, config: str, seconds: float) -> None:
     show_default=True,
     callback=_duration,
     metavar="DURATION",
-    help="The time for which credentials are good; hosts renew them.",
+    help="Let credentials expire after this time; hosts renew them.",
 )
 @home_option
 @format_option("what was changed as JSON, with -o")
@@ -219,7 +219,9 @@ def admit(
 @click.command(short_help="Revoke the keys of a host, and forget it.")
 @click.argument("host")
 @click.option(
-    "--rekey", is_flag=True, help="Let it join again under its name with new keys: it was installed again."
+    "--rekey",
+    is_flag=True,
+    help="Let the host join again under its name with new keys, after a reinstallation.",
 )
 @home_option
 def expel(host: str, rekey: bool, home: str) -> None:

@@ -8,7 +8,7 @@ from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import home_option
 
 
-@click.command(short_help="Say what is wrong with servers, streams and files.")
+@click.command(short_help="Find what is wrong with servers, streams and files.")
 @click.option(
     "--signers",
     default="/etc/reactor/fleet-signers",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _changed = format_option("what was changed as JSON")
 
 
-@click.command(short_help="Sign a directory as the next release of a channel, and begin it.")
+@click.command(short_help="Sign a directory as the next release of a channel, and begin its rollout.")
 @click.argument("words", nargs=-1, metavar="[DIRECTORY] CHANNEL")
 @key_option
 @click.option(
@@ -34,7 +34,7 @@ _changed = format_option("what was changed as JSON")
     default="5m",
     show_default=True,
     metavar="DURATION",
-    help="Wait so long after the last host of a wave has converged.",
+    help="Wait this long after the last host of a wave has converged.",
 )
 @click.option(
     "--max-failed", default="2%", show_default=True, metavar="N", help="Halt when more hosts of a wave fail."
@@ -58,7 +58,7 @@ _changed = format_option("what was changed as JSON")
     "checks",
     multiple=True,
     metavar="NAME",
-    help="Wait until this health check is OK on a host. May be given several times.",
+    help="Wait until this health check is OK on a host. Repeatable.",
 )
 @click.option(
     "--approve", default="", metavar="N,...", help="Let these waves wait for 'reactor fleet approve'."
@@ -80,10 +80,14 @@ _changed = format_option("what was changed as JSON")
     "--serial",
     type=click.IntRange(1),
     metavar="N",
-    help="Give it this number, when the servers have lost the releases that hosts took.  [default: the next one]",
+    help="Use this serial, after the servers have lost the releases that hosts took.  [default: the next one]",
 )
-@click.option("--draft", is_flag=True, help="Sign and store it, and do not begin: others can sign it too.")
-@click.option("--signed", metavar="RELEASE", help="Begin this draft, instead of DIRECTORY.")
+@click.option(
+    "--draft",
+    is_flag=True,
+    help="Sign and store the release, and do not begin it, so that others can sign it too.",
+)
+@click.option("--signed", metavar="RELEASE", help="Begin the rollout of this draft, instead of DIRECTORY.")
 @click.option(
     "--window",
     default="",
@@ -91,11 +95,14 @@ _changed = format_option("what was changed as JSON")
     help="Begin waves only then: 'Mon-Thu 09:00-16:00 Europe/Vienna'.",
 )
 @click.option(
-    "--targets", default="", metavar="EXPRESSION", help="Take it only where this is true of the facts."
+    "--targets",
+    default="",
+    metavar="EXPRESSION",
+    help="Release only to hosts whose facts make this expression true.",
 )
-@click.option("--note", default="", metavar="TEXT", help="Say what it is: others see it.")
+@click.option("--note", default="", metavar="TEXT", help="Describe the release; others see it.")
 @dry_run_option("--dry-run", help="Show which hosts would take it in which wave, and change nothing.")
-@click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
+@click.option("--wait", is_flag=True, help="Drive the rollout until it ends.")
 @max_size_option
 @home_option
 @format_option("what was changed as JSON")
@@ -182,7 +189,7 @@ def sign(release: str, key: str, home: str, form: Format) -> None:
     sign_release(home, release, key, form)
 
 
-@click.command(short_help="Let one host have one release.")
+@click.command(short_help="Pin a host to a release.")
 @host_argument
 @click.argument("release")
 @click.option(
@@ -193,7 +200,7 @@ def sign(release: str, key: str, home: str, form: Format) -> None:
 @home_option
 @_changed
 def pin(host: str, release: str, until: float | None, key: str, why: str, home: str, form: Format) -> None:
-    """Let HOST have RELEASE, whatever its channel says: CHANNEL/SERIAL, or a digest. The pin is signed.
+    """Pin HOST to RELEASE, whatever its channel says: CHANNEL/SERIAL, or a digest. The pin is signed.
 
     A host refuses a pin to a release below its floor. 'reactor fleet free' ends the pin.
 

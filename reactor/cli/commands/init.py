@@ -12,7 +12,7 @@ from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.messages import fail, with_hint
 
 
-@click.group(cls=SuggestingGroup, short_help="Begin a role.")
+@click.group(cls=SuggestingGroup, short_help="Create a role.")
 def init() -> None:
     """Write the files of something new, to be edited.
 

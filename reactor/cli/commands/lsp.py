@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _EXTRA = "pip install 'reactor-converge[lsp]'"
 
 
-@click.command(short_help="Help an editor with manifests.")
+@click.command(short_help="Serve an editor with the Language Server Protocol.")
 @click.option(
     "--stdio",
     is_flag=True,
     expose_value=False,
-    help="Changes nothing: VS Code and other editors always add it.",
+    help="Has no effect. VS Code and other editors always add it.",
 )
 @external_option
 @readonly_inputs_options

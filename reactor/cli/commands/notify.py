@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
 
 
-@click.group(cls=SuggestingGroup, short_help="Try the channels for notifications.")
+@click.group(cls=SuggestingGroup, short_help="Test the channels for notifications.")
 def notify() -> None:
-    """Try the channels for notifications that a manifest declares under 'notify'.
+    """Test the channels for notifications that a manifest declares under 'notify'.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ Name the hosts, or give an inventory: Ansible's INI or YAML, or one host on each
 your configuration, agent and known hosts; a login must work without a password. reactor must be installed on each host.
 
 The directory is packed, and is in force on a host only once it is there as a whole and its manifest is valid there.
-The bundle before is kept: --rollback brings it back. Variables of the inventory are facts there: Facts.fleet.vars.
+The previous bundle is kept: --rollback puts it into force again. Variables of the inventory are facts there: Facts.fleet.vars.
 
 Exit codes: 0 all hosts are as desired; 1 some failed; 2 bad usage, or the inventory is wrong; 3 some can't be
 reached; 4 on some, reactor is missing; 130 or 143 ended by a signal. With several of these, the first of 1, 3, 4.
@@ -86,7 +86,7 @@ def _what_to_do(command: _Command) -> _Command:
         click.option("--rollback", is_flag=True, help="Bring back the bundle that each host had before. Takes no DIRECTORY."),
         click.option("--stay", is_flag=True, help="Install reactor as a service on each host, which follows the bundle and repairs drift."),
         click.option("--sudo", is_flag=True, help="Run reactor through 'sudo -n' on each host, also without 'ansible_become' in the inventory."),
-        click.option("--bootstrap", is_flag=True, help="Where reactor is missing, send it along, with its libraries, once: later pushes find it. The host needs the same version of Python as this one."),
+        click.option("--bootstrap", is_flag=True, help="Where reactor is missing, send it along, with its libraries, once: later pushes find it. The host needs the same version of Python as this machine."),
         max_size_option,
     ):  # fmt: skip
         command = option(command)

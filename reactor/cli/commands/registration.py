@@ -44,7 +44,7 @@ def _link_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default="REGISTRATION",
         show_default=True,
         metavar="STREAM",
-        help="The stream that has the entries.",
+        help="Use this stream.",
     )
     @wraps(command)
     def with_link(*args: Any, **options: Any) -> Any:

@@ -32,8 +32,8 @@ their resources may refer to each other, and each has its own data.
 The whole manifest is validated before anything is changed. Then every resource is checked, in the order of the
 dependencies, and repaired if needed. After that reactor waits for events of the kernel, and repairs each resource
 that drifts. When the manifest changes, or on SIGHUP, it is reloaded, and only the differences are applied; an
-invalid version changes nothing. --noop is a dry run. --converge-once applies the manifest and exits; beside a run that
-stays, with the same inputs, that one does the work.
+invalid version changes nothing. --noop is a dry run. --converge-once applies the manifest and exits; if a run
+with the same inputs is active, that run does the work.
 
 ^C ends the run: the first waits for running checks, the second cancels them, the third kills their processes,
 except package managers; the fourth does not wait for these either.
@@ -132,12 +132,12 @@ def _seconds_option(name: str, words: str) -> Callable[[Callable[..., Any]], Cal
 @click.option(
     "--registration",
     type=click.Choice(["nats", "jetstream"]),
-    help="Where register_when_stable is published: by NATS alone, or to a stream.  [default: nowhere]",
+    help="Publish register_when_stable by NATS alone, or to a stream.  [default: nowhere]",
 )
 @click.option(
     "--registration-stream",
     metavar="NAME",
-    help="The stream that registrations are in.  [default: REGISTRATION]",
+    help="Use this stream for registrations.  [default: REGISTRATION]",
 )
 @inputs_options
 @metrics_options

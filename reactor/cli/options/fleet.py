@@ -14,7 +14,7 @@ home_option = click.option(
     metavar="DIR",
     help="Use the keys and credentials in DIR.",
 )
-why_option = click.option("--why", default="", metavar="TEXT", help="Say why: others see it.")
+why_option = click.option("--why", default="", metavar="TEXT", help="Give the reason; others see it.")
 where_option = click.option(
     "-l",
     "--limit",

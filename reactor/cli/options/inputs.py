@@ -125,7 +125,7 @@ def _hiera(other_default: str = "") -> _Option:
 _READ_ENV = click.option(
     "--read-env/--no-read-env",
     default=True,
-    help="Whether Environ includes the file .env in the current directory.  [default: --read-env]",
+    help="Include the file .env of the current directory in Environ.  [default: --read-env]",
 )
 _CACHE = click.option(
     "--cache",
@@ -152,7 +152,7 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def single_resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a single resource without a manifest. Its data are in a file in the current directory."""
-    hiera = _hiera(f", else {_OWN_DATA}, where it is there")
+    hiera = _hiera(f", else {_OWN_DATA}, if it exists")
     return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
 

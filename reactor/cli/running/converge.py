@@ -62,7 +62,7 @@ _OF_SERVICE_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 class ConvergeCommand(NamedTuple):
     """The arguments of ``reactor run``. The settings of the manifest change some of ``options``.
 
-    With ``parameters``, those of the command line, a run that lasts answers one-shot runs. ``differs`` says why an active
+    With ``parameters``, those of the command line, a continuous run answers one-shot runs. ``differs`` says why an active
     run does not do the work of this one. ``is_plain`` says that a proof of this run may do the work of the next one.
     """
 
@@ -120,7 +120,7 @@ class ConvergeCommand(NamedTuple):
         return RunAnswering(StartRecord.of(self.manifests, self.parameters), reloader)
 
     def _loader(self) -> Callable[[Inputs], LoadedManifest]:
-        """Return what loads the manifest. A run that lasts loads it again after each edit."""
+        """Return what loads the manifest. A continuous run loads it again after each edit."""
         if not self.options.watch:
             return self._load_whole
         from reactor.cli.running.incremental_load import IncrementalLoader

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # many runs use none of these
     from reactor.ui.live_page import LivePage
 
 _TURN = 0.0001
-"""Seconds for which a thread of a run that lasts keeps the lock of Python's interpreter while another waits for it.
+"""Seconds for which a thread of a continuous run keeps the lock of Python's interpreter while another waits for it.
 
 A repair takes turns with threads many times, and each turn of another thread would last the usual 5 ms.
 """
@@ -208,7 +208,7 @@ async def _run_with_services(
             _show(nursery, engine, display, services)
         await _report(nursery, engine, services)
         if engine.options.watch:
-            _start_lasting(nursery, engine, display, services)
+            _start_parts_of_continuous_run(nursery, engine, display, services)
         if services.companions and display:
             _accompany(nursery, engine, display, services)
         ended = await engine.run()
@@ -217,10 +217,10 @@ async def _run_with_services(
     return ended
 
 
-def _start_lasting(
+def _start_parts_of_continuous_run(
     nursery: trio.Nursery, engine: Engine, display: Display | None, services: RunServices
 ) -> None:
-    """Start what only a run that lasts needs."""
+    """Start what only a continuous run needs."""
     nursery.start_soon(_use_huge_pages, engine)
     if services.directory and display:
         from reactor.cli.running.state_guard import guard_state

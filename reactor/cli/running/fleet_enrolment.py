@@ -57,7 +57,7 @@ def make_token(
         for name in (*channels, *groups):
             if not is_host_id(name):
                 raise DocumentError(
-                    f"{name!r} is no name", "only a-z, 0-9 and - are allowed, and - not at an end"
+                    f"{name!r} is not a valid name", "only a-z, 0-9 and - are allowed, and - not at an end"
                 )
         keys = load_operator_directory(home).keys
         text = read_small_file(signers, "file of signers", "--signers")
@@ -98,7 +98,8 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
         name = name or host_in(config) or _own_name()
         if not is_host_id(name):
             raise TokenError(
-                f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end", "give --name"
+                f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end",
+                "give --name",
             )
     except ReactorError as error:
         fail_for(error)

@@ -47,7 +47,7 @@ def show_keys(home: str, host: str | None, form: Format) -> None:
     try:
         keys = load_operator_directory(home).keys
         if host is not None and not is_host_id(host):
-            raise RefusedError(f"{host!r} is no name of a host", "see reactor fleet keys")
+            raise RefusedError(f"{host!r} is not the name of a host", "see reactor fleet keys")
     except ReactorError as error:
         fail_for(error, 1)
     hosts = within(home, lambda js: keys_of_hosts(js, keys.cards.public, host))

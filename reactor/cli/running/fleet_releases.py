@@ -123,7 +123,7 @@ def _options(channel: str, wishes: dict[str, Any]) -> ReleaseOptions:
     """What is wished for a release of the channel. Raises DocumentError for a name that no host can follow."""
     if not is_channel_name(channel):
         hint = "only a-z, 0-9 and - are allowed, and - not at an end"
-        raise DocumentError(f"{channel!r} is no name of a channel", hint)
+        raise DocumentError(f"{channel!r} is not the name of a channel", hint)
     waves, note, targets = wishes["waves"], wishes["note"], wishes["targets"]
     return ReleaseOptions(channel, author(), waves, _gate(wishes), note, targets, serial=wishes["serial"])
 

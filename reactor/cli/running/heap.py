@@ -1,4 +1,4 @@
-"""Keeps the memory of a run that lasts from growing, and makes it faster to read."""
+"""Keeps the memory of a continuous run from growing, and makes it faster to read."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class _Receiver:
     def _bundle_before(self) -> str:
         previous = self.channel.previous
         if previous is None:
-            raise BundleError("this host has no bundle before the current one", "push the one you want")
+            raise BundleError("this host has no previous bundle", "push the one you want")
         return previous
 
     def _announce(self, *, needed: bool) -> None:

@@ -92,9 +92,8 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
-            by_members = bool(
-                entry.resource.declared.members
-            )  # a composite is refreshed when its members change
+            # A composite is refreshed when its members change.
+            by_members = bool(entry.resource.declared.members)
             refreshed = changed and Cause.REFRESH in event.causes and not by_members
             touched = event.result is Result.FAILED and bool(event.actions)
             return Ensured(

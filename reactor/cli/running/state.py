@@ -210,7 +210,8 @@ def _locked(
         remove_private(directory.path)
         remove_old_downloads(directory.path)
     except LockedError as error:
-        hint = None if differs is None else f"{error.hint}; it can't do this work, since {differs}"
+        words = f"{error.hint}; the active run can't do the work of this one, because {differs}"
+        hint = None if differs is None else words
         fail_for(error, exitcodes.NOT_CONVERGED, hint=hint)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:

@@ -45,7 +45,7 @@ class UrlEvents:
 
         The age in a warning does not make it new.
         """
-        current = {each.partition("; the last good version")[0]: each for each in warnings}
+        current = {each.partition("; the last valid version")[0]: each for each in warnings}
         if self._linked:
             for new in current.keys() - self._reported:
                 self._warn(current[new])

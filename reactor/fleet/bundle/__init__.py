@@ -6,7 +6,7 @@
 - ``pack``: packs a directory into the same bytes on every machine;
 - ``incoming``: a bundle on its way to a host;
 - ``store``: the bundles that a host keeps, by digest;
-- ``channel``: the bundle in force and the one before, switched by one rename.
+- ``channel``: the bundle in force and the previous one, switched by one rename.
 
 Everything here blocks: call it in a thread.
 """

@@ -1,4 +1,4 @@
-"""The bundle in force in a channel, and the one before. One rename switches both.
+"""The bundle in force in a channel, and the previous one. One rename switches both.
 
 Below ``fleet/<channel>/``::
 
@@ -8,7 +8,7 @@ Below ``fleet/<channel>/``::
     facts.json  -> now/facts.json   the facts that were sent with the bundle
     generations/7/                  bundle -> ../../../bundles/sha256-..., previous, facts.json; never changed
 
-So the bundle, the one before and the facts always belong together, also when a process is killed at any step.
+So the bundle, the previous one and the facts always belong together, also when a process is killed at any step.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Channel:
 
     @property
     def previous(self) -> str | None:
-        """The digest of the bundle before; None if there is none, or if it was removed."""
+        """The digest of the previous bundle; None if there is none, or if it was removed."""
         digest = self._linked(_PREVIOUS)
         return digest if digest is not None and self._store.has(digest) else None
 

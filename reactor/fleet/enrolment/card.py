@@ -64,7 +64,7 @@ class Card:
         document.require_known(_FIELDS)
         age = document.optional_text("age", most=100)
         if age is not None and not is_age_recipient(age):
-            raise DocumentError("the field 'age' of the card is no age recipient")
+            raise DocumentError("the field 'age' of the card is not an age recipient")
         return cls(
             host=document.name_of_host("host"),
             key=user_key_in(document, "key"),
@@ -125,7 +125,7 @@ def user_key_in(document: Document, name: str) -> str:
             return key
     except NkeyError:
         pass
-    raise DocumentError(f"the field {name!r} of {document.what} is no public nkey of a user")
+    raise DocumentError(f"the field {name!r} of {document.what} is not the public nkey of a user")
 
 
 def names_in(document: Document, name: str) -> tuple[str, ...]:
@@ -133,5 +133,7 @@ def names_in(document: Document, name: str) -> tuple[str, ...]:
     names = document.texts(name, most=100)
     for each in names:
         if not is_host_id(each):
-            raise DocumentError(f"the field {name!r} of {document.what} has {each!r}, which is no name")
+            raise DocumentError(
+                f"the field {name!r} of {document.what} has {each!r} that is not a valid name"
+            )
     return names

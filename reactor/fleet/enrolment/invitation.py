@@ -122,7 +122,7 @@ class Token:
         text = "".join(text.split())
         hint = "copy the whole line that reactor fleet invite printed"
         if not text.startswith(_PREFIX) or len(text) > _MOST_TOKEN:
-            raise TokenError("this is no token of reactor fleet invite", hint)
+            raise TokenError("this is not a token of reactor fleet invite", hint)
         body = text.removeprefix(_PREFIX)
         try:
             document = parsed(

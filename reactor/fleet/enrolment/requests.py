@@ -82,7 +82,7 @@ def _request(data: bytes) -> Request:
     document.require_version()
     age = document.optional_text("age", most=100)
     if age is not None and not is_age_recipient(age):
-        raise DocumentError("the field 'age' of the request is no age recipient")
+        raise DocumentError("the field 'age' of the request is not an age recipient")
     facts = document.part("facts").fields
     if len(facts) > _MOST_FACTS or not all(isinstance(each, str) for each in facts.values()):
         raise DocumentError(f"the field 'facts' of the request is not a map of at most {_MOST_FACTS} strings")

@@ -162,7 +162,11 @@ class _Reader:
             return self._channels(), self._names("groups")
         for each in ("channels", "groups"):
             if each in self._values:
-                self._fail(self._values[each], f"the card says the {each}", f"take out {each}:, or card:")
+                self._fail(
+                    self._values[each],
+                    f"{each} and card exclude each other: the card has the {each}",
+                    f"remove {each}, or card",
+                )
         node, key = self._values["card"], self._card_key()
         if key is None:
             self._fail(node, "a card needs card_key: the public key that it is signed with")
@@ -200,7 +204,7 @@ class _Reader:
             if key.value not in _KNOWN:
                 self._fail(key, f"there is no setting {key.value!r}", f"the settings are {', '.join(_KNOWN)}")
             if key.value in found:
-                self._fail(key, f"{key.value} is here twice")
+                self._fail(key, f"{key.value} is listed twice")
             found[key.value] = value
         for name in _NEEDED:
             if name not in found:
@@ -228,7 +232,7 @@ class _Reader:
             if name in _RESERVED:
                 self._fail(node, f"a channel can't have the name {name}", "use another name")
             if name in found:
-                self._fail(node, f"the channel {name} is here twice", "take one of them away")
+                self._fail(node, f"the channel {name} is listed twice", "remove one of them")
             found.append(name)
         if not found:
             self._fail(self._values["channels"], "at least one channel is needed", "write channels: [NAME]")
@@ -250,7 +254,7 @@ class _Reader:
         try:
             self._parse(text)
         except ReactorError as error:
-            self._fail(node, f"this is no expression: {error.message}", error.hint)
+            self._fail(node, f"this is not an expression: {error.message}", error.hint)
         return text
 
     def _names(self, name: str) -> tuple[str, ...]:
@@ -259,7 +263,9 @@ class _Reader:
     def _name_of(self, node: Node) -> str:
         text = self._text(node)
         if not is_host_id(text):
-            self._fail(node, f"{text!r} is no name", "only a-z, 0-9 and - are allowed, and - not at an end")
+            self._fail(
+                node, f"{text!r} is not a valid name", "only a-z, 0-9 and - are allowed, and - not at an end"
+            )
         return text
 
     def _servers(self) -> tuple[str, ...]:

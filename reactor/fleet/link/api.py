@@ -250,7 +250,7 @@ def _checked(answer: dict[str, Any], what: str) -> dict[str, Any]:
     if error is None:
         return answer
     if not isinstance(error, dict):
-        raise ForeignServerError("an answer of JetStream can't be read: its error is no object")
+        raise ForeignServerError("an answer of JetStream can't be read: its error is not an object")
     text, number, status = (
         printable(str(error.get("description", "?"))),
         error.get("err_code"),

@@ -71,7 +71,7 @@ def context_options(
 
     def path(key: str) -> str | None:
         if _ELSEWHERE.match(values.get(key, "")):
-            reason = f"`{key}` in the NATS context {origin} is no file, and reactor reads only files"
+            reason = f"`{key}` in the NATS context {origin} is not a file, and reactor reads only files"
             raise ContextError(reason, f"write it to a file and put the path into {origin}")
         return _expanded(values[key], environment) if values.get(key) else None
 
@@ -144,9 +144,11 @@ def _parsed(path: Path) -> dict[str, Any]:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise ContextError(f"the NATS context {path} is no JSON{where}", "see `nats context edit`") from None
+        raise ContextError(
+            f"the NATS context {path} is not valid JSON{where}", "see `nats context edit`"
+        ) from None
     if not isinstance(values, dict):
-        raise ContextError(f"the NATS context {path} is no JSON object", "see `nats context edit`")
+        raise ContextError(f"the NATS context {path} is not a JSON object", "see `nats context edit`")
     return values
 
 

@@ -71,7 +71,7 @@ def explained(error: BaseException, server: Server, options: Options) -> LinkErr
         return tls.explained(error, server, options)
     if isinstance(error, ProtocolError):
         hint = "check the host and the port of the URL"
-        return ForeignServerError(f"what listens at {server} is no NATS server: {error}", hint)
+        return ForeignServerError(f"what listens at {server} is not a NATS server: {error}", hint)
     if isinstance(error, EOFError):
         return UnreachableError(
             f"the NATS server {server} closed the connection", "see the log of the server"

@@ -35,7 +35,7 @@ def decoded(message: object) -> Stored:
     try:
         data, block = (base64.b64decode(message.get(name) or "") for name in ("data", "hdrs"))
     except (ValueError, TypeError):
-        raise ForeignServerError("an answer of JetStream is no base64") from None
+        raise ForeignServerError("an answer of JetStream is not base64") from None
     headers = parse_headers(block).fields if block else NO_HEADERS
     return Stored(str(message.get("subject")), data, headers, message["seq"], _seconds(message.get("time")))
 

@@ -31,7 +31,8 @@ class Channels:
         """The state of a channel and its revision; None before the first release. Raises RolloutError for what is no name."""
         if not is_channel_name(channel):
             raise RolloutError(
-                f"{channel!r} is no name of a channel", "only a-z, 0-9 and - are allowed, and - not at an end"
+                f"{channel!r} is not the name of a channel",
+                "only a-z, 0-9 and - are allowed, and - not at an end",
             )
         entry = await self._kv.last(channel)
         if entry is None:

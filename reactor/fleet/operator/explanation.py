@@ -72,7 +72,9 @@ def _named(release: str | None, state: ChannelState) -> str:
     if release == state.release:
         return f"release {state.serial}, {release[:19]}"
     return (
-        f"the release before, {release[:19]}" if release == state.previous else f"the release {release[:19]}"
+        f"the previous release, {release[:19]}"
+        if release == state.previous
+        else f"the release {release[:19]}"
     )
 
 

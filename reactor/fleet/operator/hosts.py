@@ -26,7 +26,9 @@ async def admit_by_hand(
     """Admit a new host; return its credentials. Raises KeyringError if the name is taken, LinkError."""
     for name in (host, *channels, *groups):
         if not (is_host_id(name) and is_channel_name(name)):
-            raise DocumentError(f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end")
+            raise DocumentError(
+                f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end"
+            )
     key = Key.generate("user")
     card = Card(host, key.public, None, tuple(channels), tuple(groups), float(now()))
     try:

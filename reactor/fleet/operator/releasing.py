@@ -38,7 +38,7 @@ class ReleaseOptions:
 async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -> Release:
     """Return the release that would follow now, unsigned. Raises RolloutError, ReleaseError, LinkError.
 
-    Its floor is the release before: a rollback stays possible, and no way back to an older one that was signed once.
+    Its floor is the previous release: a rollback stays possible, and no way back to an older one that was signed once.
     """
     channels = Channels(js)
     state, _ = await channels.read(options.channel)

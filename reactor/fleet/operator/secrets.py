@@ -50,7 +50,7 @@ def check_name(name: str) -> None:
     """Raise SecretRefusedError unless a secret may have this name."""
     if not is_secret_name(name):
         hint = "use letters, digits, - and _, at most 63, and a letter or digit first"
-        raise SecretRefusedError(f"{name!r} is no name for a secret", hint)
+        raise SecretRefusedError(f"{name!r} is not a name for a secret", hint)
 
 
 def chosen_hosts(fleet: FleetView, where: str) -> list[KnownHost]:

@@ -170,7 +170,7 @@ class Garbage:
 async def collect(js: JetStream, *, keep: int = KEPT, dry_run: bool = False) -> list[Garbage]:
     """Remove the releases and bundles that no channel and no pin needs; return them. Raises LinkError, DocumentError.
 
-    Kept are the newest ``keep`` releases of each channel, what is in force, what hosts are pinned to, and everything
+    Keeps the newest ``keep`` releases of each channel, what is in force, what hosts are pinned to, and everything
     that was stored within a day. A document that can't be read stops it: then it is not known what is needed.
     """
     needed: set[str] = set()

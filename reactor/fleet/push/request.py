@@ -18,7 +18,7 @@ _MOST = 4 << 20
 
 
 class Request(NamedTuple):
-    """``digest`` and ``size`` announce the bundle; without a digest, the bundle before comes back (``--rollback``).
+    """``digest`` and ``size`` announce the bundle; without a digest, the previous bundle comes back (``--rollback``).
 
     ``facts`` are the facts of the inventory, ``fleet.vars`` and ``fleet.groups``.
     """
@@ -44,7 +44,7 @@ class Request(NamedTuple):
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise RequestFormError("the first line of stdin is no request of 'reactor push'") from error
+            raise RequestFormError("the first line of stdin is not a request of 'reactor push'") from error
         return cls._checked(found)
 
     @classmethod

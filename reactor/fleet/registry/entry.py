@@ -112,9 +112,9 @@ def parse_entry(body: bytes) -> Entry:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        raise ValueError("it is no JSON") from None
+        raise ValueError("it is not valid JSON") from None
     if not isinstance(found, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - the text is wrong, not its type
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - the text is wrong, not its type
     return entry_of_record(found)
 
 

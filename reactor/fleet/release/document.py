@@ -1,4 +1,4 @@
-"""A release: a signed document that names the bundle of a channel, with a serial and the release before it."""
+"""A release: a signed document that names the bundle of a channel, with a serial and the previous release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReleaseError(ReactorError):
 class Release:
     """A release.
 
-    ``bundle``: its digest; ``size``: of the bundle in bytes; ``previous``: the digest of the release before.
+    ``bundle``: its digest; ``size``: of the bundle in bytes; ``previous``: the digest of the previous release.
 
     ``floor``: no host that took this release takes one with a lower serial. ``targets``: an expression of facts that
     must be true on the host; empty for all. ``created``, ``not_before`` and ``expires`` in seconds since 1970.
@@ -102,7 +102,7 @@ class Release:
 def require_consistent(release: Release, previous: Release | None) -> None:
     """Refuse a release that could not be rolled back or would never be taken. Raises ReleaseError.
 
-    ``previous`` is the release that it names as the one before it.
+    ``previous`` is the release that it names as the previous one.
     """
     if release.floor > release.serial:
         raise ReleaseError(
@@ -115,17 +115,17 @@ def require_consistent(release: Release, previous: Release | None) -> None:
         return
     if previous.serial >= release.serial:
         raise ReleaseError(
-            f"the release before has the serial {previous.serial}, and this one {release.serial}"
+            f"the previous release has the serial {previous.serial}, and this one {release.serial}"
         )
     if previous.channel != release.channel:
         raise ReleaseError(
-            f"the release before is one of the channel {previous.channel}, not {release.channel}"
+            f"the previous release is one of the channel {previous.channel}, not {release.channel}"
         )
     if previous.serial < release.floor:
-        hint = (
-            "a release with a floor above the one before can't be rolled back: set the floor in the next one"
+        hint = "a release with a floor above the previous release can't be rolled back: set the floor in the next one"
+        raise ReleaseError(
+            f"the floor {release.floor} is above the previous release, {previous.serial}", hint
         )
-        raise ReleaseError(f"the floor {release.floor} is above the release before, {previous.serial}", hint)
 
 
 def digest_of_release(data: bytes) -> str:

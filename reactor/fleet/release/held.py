@@ -125,7 +125,7 @@ class HeldReleases:
             replace_file(self._floor_path, f"{floor}\n".encode(), 0o600)
 
     def _remove_old(self, release: Release) -> None:
-        """Remove old documents of this channel. The release, the one before it, and the newest documents stay."""
+        """Remove old documents of this channel. The release, the previous one, and the newest documents stay."""
         kept = {release.digest, release.previous}
         found = []
         for name in os.listdir(self._documents):

@@ -110,5 +110,5 @@ def _time(text: str | None) -> float | None:
         day, hours, is_utc = found.groups() if found else ("", "", "")
         moment = datetime.strptime(day + (hours or "0000").ljust(6, "0"), "%Y%m%d%H%M%S")  # noqa: DTZ007 - zoned below
     except ValueError as error:
-        raise SignersError(f"{text!r} is no time such as 20260131Z") from error
+        raise SignersError(f"{text!r} is not a time such as 20260131Z") from error
     return (moment.replace(tzinfo=UTC) if is_utc else moment.astimezone()).timestamp()

@@ -49,7 +49,7 @@ def begin(
         _require_successor(before, release)
     elif release.previous is not None:
         raise RolloutError(
-            f"the channel {release.channel} has no release yet, and this one names one before it"
+            f"the channel {release.channel} has no release yet, but this release names a previous one"
         )
     return ChannelState(
         channel=release.channel,
@@ -76,12 +76,12 @@ def _require_successor(before: ChannelState, release: NewRelease) -> None:
     if release.previous not in _neighbours(before):
         there = " or ".join(each[:19] for each in _neighbours(before) if each)
         raise RolloutError(
-            f"release {release.serial} names another release before it than is in force", f"that is {there}"
+            f"release {release.serial} names another previous release than the one in force", f"name {there}"
         )
 
 
 def _neighbours(before: ChannelState) -> tuple[str | None, ...]:
-    """The releases that hosts may have now. A new release may name any of them as the one before it."""
+    """The releases that hosts may have now. A new release may name any of them as the previous one."""
     if before.phase is Phase.DONE:
         return (before.release,)
     if before.phase is Phase.REVERTED:
@@ -108,10 +108,12 @@ def halt(state: ChannelState, author: Author) -> ChannelState:
 
 
 def rollback(state: ChannelState, author: Author) -> ChannelState:
-    """Let every host return to the release before."""
+    """Let every host return to the previous release."""
     _require(state, "rolled back", Phase.ROLLING, Phase.PAUSED, Phase.HALTED, Phase.DONE)
     if state.previous is None:
-        raise RolloutError(f"release {state.serial} is the first of {state.channel}: there is none before it")
+        raise RolloutError(
+            f"release {state.serial} is the first of {state.channel}: there is no previous release"
+        )
     return _changed(state, author, phase=Phase.REVERTING, wave=0)
 
 

@@ -28,7 +28,7 @@ class Share:
     def __post_init__(self) -> None:
         found = _SHARE.fullmatch(self.text)
         if not found or float(found[2] or 0) > 100:  # noqa: PLR2004 - per cent
-            raise WavesError(f"{self.text!r} is no number of hosts", "write it as 3 or 2%")
+            raise WavesError(f"{self.text!r} is not a number of hosts", "write it as 3 or 2%")
 
     def tolerated(self, hosts: int) -> int:
         """The number of ``hosts`` that may be bad."""

@@ -56,7 +56,7 @@ def halted(state: ChannelState, trouble: str, now: float, by: str) -> ChannelSta
             wave=0,
             since=now,
             by=by,
-            why=f"{trouble}; hosts go back to the release before",
+            why=f"{trouble}; hosts go back to the previous release",
         )
     return replace(state, phase=Phase.HALTED, since=now, by=by, why=trouble)
 

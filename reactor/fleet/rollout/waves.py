@@ -40,14 +40,18 @@ def parse_waves(text: str, ranks: Iterable[int] = ()) -> tuple[int, ...]:
 def _rank_after(size: str, queue: list[int]) -> int:
     found = _SIZE.fullmatch(size)
     if not found:
-        raise WavesError(f"{size!r} is no size of a wave", "a size is a number of hosts, or 0.01% to 100%")
+        raise WavesError(
+            f"{size!r} is not the size of a wave", "a size is a number of hosts, or 0.01% to 100%"
+        )
     count, percent = found.groups()
     if percent is not None:
         wave = round(float(percent) * RANKS / 100)
     else:
         wave = queue[int(count) - 1] + 1 if 0 < int(count) <= len(queue) else RANKS * (int(count) > 0)
     if not 0 < wave <= RANKS:
-        raise WavesError(f"{size!r} is no size of a wave", "a size is a number of hosts, or 0.01% to 100%")
+        raise WavesError(
+            f"{size!r} is not the size of a wave", "a size is a number of hosts, or 0.01% to 100%"
+        )
     return wave
 
 

@@ -62,7 +62,7 @@ def next_opening(windows: tuple[Window, ...], now: float) -> float | None:
 def _window(text: str) -> Window:
     found = _WINDOW.fullmatch(text)
     if not found:
-        raise WavesError(f"{text!r} is no window of time", _HINT)
+        raise WavesError(f"{text!r} is not a time window", _HINT)
     days, *hours, zone = found.groups()
     begin, end = _minute(text, *hours[:2]), _minute(text, *hours[2:])
     try:
@@ -75,7 +75,7 @@ def _window(text: str) -> Window:
 def _minute(text: str, hour: str, minute: str) -> int:
     found = int(hour) * 60 + int(minute)
     if int(minute) > 59 or found > 24 * 60:  # noqa: PLR2004 - minutes of an hour
-        raise WavesError(f"{hour}:{minute} in {text!r} is no time of the day", _HINT)
+        raise WavesError(f"{hour}:{minute} in {text!r} is not a time of day", _HINT)
     return found
 
 
@@ -89,7 +89,7 @@ def _days(text: str, names: str | None) -> frozenset[int]:
             begin = _DAYS.index(first.capitalize())
             end = _DAYS.index(last.capitalize()) if dash else begin
         except ValueError as error:
-            raise WavesError(f"{part!r} in {text!r} is no day of the week", _HINT) from error
+            raise WavesError(f"{part!r} in {text!r} is not a day of the week", _HINT) from error
         found.update((begin + step) % 7 for step in range((end - begin) % 7 + 1))
     return frozenset(found)
 

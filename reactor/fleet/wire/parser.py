@@ -183,7 +183,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise ProtocolError(f"no JSON object: {_shown(data)}")
+        raise ProtocolError(f"not a JSON object: {_shown(data)}")
     return found
 
 

@@ -23,13 +23,13 @@ def claims_of(token: str) -> dict[str, Any]:
     """Return the claims of a JWT. Its signature is not checked: the server does that. Raises TokenError."""
     parts = token.strip().split(".")
     if len(parts) != _PARTS or len(token) > _LONGEST:
-        raise TokenError("not a JWT: it has no three parts")
+        raise TokenError("not a JWT: it does not have three parts")
     try:
         claims = json.loads(_decoded(parts[1]))
     except (ValueError, RecursionError):
-        raise TokenError("not a JWT: its claims are no JSON") from None
+        raise TokenError("not a JWT: its claims are not JSON") from None
     if not isinstance(claims, dict):
-        raise TokenError("not a JWT: its claims are no JSON object")
+        raise TokenError("not a JWT: its claims are not JSON object")
     return claims
 
 

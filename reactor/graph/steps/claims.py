@@ -213,6 +213,6 @@ def _contradiction(
     In the first resource, the property may have another name, ``prop_of_first``.
     """
     first, second = vertices
-    note = f"{builder.refs[first]} says otherwise", builder.locate(first, prop_of_first or prop)
-    hint = "take one of them away, or let them want the same"
+    note = f"{builder.refs[first]} is declared here", builder.locate(first, prop_of_first or prop)
+    hint = "remove one of them, or make both declare the same"
     return Diagnostic("R0205", message, builder.locate(second, prop), hint, (note,))

@@ -81,10 +81,10 @@ def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list
 def _report(builder: GraphBuilder, cycle: list[int]) -> Diagnostic:
     steps = _steps(builder, cycle)
     notes = _notes(builder, steps[::-1])
-    hint = "take one of these references away"
+    hint = "remove one of these references"
     if any(step.edge.reason in ORDERS.values() for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
-    message = f"these {len(steps)} resources wait for each other in a circle, so none can go first"
+    message = f"these {len(steps)} resources form a dependency cycle, so none can go first"
     return Diagnostic("R0204", message, notes[0][1], hint, notes)
 
 

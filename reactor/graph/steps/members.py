@@ -61,7 +61,7 @@ def _problem(builder: GraphBuilder, whole: int, first: int) -> Diagnostic:
     message = (
         f"{builder.refs[whole]} can't wait for {builder.refs[first]}, which belongs to it ({edge.reason})"
     )
-    return Diagnostic("R0204", message, builder.locate(edge.owner, edge.path), "take this reference away")
+    return Diagnostic("R0204", message, builder.locate(edge.owner, edge.path), "remove this reference")
 
 
 def _predecessors(builder: GraphBuilder, wholes: dict[int, list[int]]) -> dict[int, list[int]]:

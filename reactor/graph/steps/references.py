@@ -147,9 +147,9 @@ def _problem(builder: GraphBuilder, target: str, edge: BuilderEdge, *, to_itself
     ref, place = builder.refs[edge.owner], builder.locate(edge.owner, edge.path)
     if to_itself:
         return Diagnostic(
-            "R0203", f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away"
+            "R0203", f"{ref} refers to itself in {edge.path[0]}", place, "remove this reference"
         )
-    hint = builder.names.hint(target, edge.owner) or "declare it, or take this reference away"
+    hint = builder.names.hint(target, edge.owner) or "declare it, or remove this reference"
     return Diagnostic("R0202", f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
 
 

@@ -42,7 +42,7 @@ def fetch_or_missing(value: Any, key: Any) -> Any:
 def slice_of(value: Any, low: Any, high: Any) -> Any:
     """Return ``value[low:high]`` of a list or a string. Indexes beyond an end are moved to that end."""
     if kind(value) not in ("array", "string"):
-        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and strings have slices")
+        raise FunctionError(f"cannot slice {describe_kind(value)}", "only lists and strings have slices")
     for bound in (low, high):
         if bound is not None and kind(bound) != "int":
             raise FunctionError(
@@ -67,7 +67,7 @@ def _named(key: Any) -> str:
 
 def _remedy(what: str, key: Any) -> str | None:
     if what == "nil":
-        return "what stands before it is missing: use ?. to get nil, and ?? to give a default"
+        return "the value before it is missing: use ?. to get nil, and ?? to give a default"
     if what == "array" and isinstance(key, str):
         return "a list is indexed by numbers: list[0]"
     return None

@@ -209,7 +209,7 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
             or "'reactor explain R0302' says which names there are"
         )
     elif node.name in functions:
-        hint = f"it is a function: {node.name}(...)"
+        hint = f"it is a function: write {node.name}(...)"
     else:
         hint = (
             scope.absent.get(node.name)

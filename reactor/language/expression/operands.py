@@ -91,7 +91,7 @@ class Operands(Cursor, ABC):
             return Pointer(token.start, token.start, "")
         self.advance()
         if token.value not in ("", "acc", "index"):
-            hint = "there are #, #index and #acc"
+            hint = "the pointers are #, #index and #acc"
             raise ExpressionSyntaxError(f"unknown pointer #{token.value}", token.start, token.end, hint)
         return Pointer(token.start, token.end, token.value)
 

@@ -162,7 +162,7 @@ class _Parser(Operands):
         if name.value in self.variables or name.value in BUILTINS or name.value in PREDICATES:
             what = "variable" if name.value in self.variables else "builtin"
             raise ExpressionSyntaxError(
-                f"cannot redeclare {what} {name.value}", name.start, name.end, "take another name"
+                f"cannot redeclare {what} {name.value}", name.start, name.end, "choose another name"
             )
         self.expect("=")
         value = self.expression()

@@ -12,7 +12,7 @@ from typing import Any
 from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 
 _STEPS_BETWEEN_CHECKS = 256
-_HINT = "look for a loop or a recursion that does not end; a template must be little work"
+_HINT = "look for a loop or a recursion that does not end, or simplify the template"
 
 
 @dataclass(frozen=True, slots=True)

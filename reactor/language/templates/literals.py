@@ -51,7 +51,7 @@ def _unescaped(found: re.Match[bytes], quote: str) -> bytes:
     if simple is not None and (simple in _SIMPLE or simple == quote.encode()):
         return _SIMPLE.get(simple, simple)
     raise Fault(
-        "invalid syntax", f"{found[0].decode(errors='replace')} is no escape: write \\\\ for a backslash"
+        "invalid syntax", f"{found[0].decode(errors='replace')} is not an escape: write \\\\ for a backslash"
     )
 
 

@@ -112,9 +112,8 @@ async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
     limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
     try:
         async with http_response(request, limits) as answer:
-            lines = "\n".join(
-                f"{name.title()}: {value}" for name, value in answer.fields
-            )  # as goss spells them
+            # goss spells the names of header fields like this.
+            lines = "\n".join(f"{name.title()}: {value}" for name, value in answer.fields)
             body = None if rule.body is None else (await answer.read()).decode(errors="backslashreplace")
             return answer.status, lines, body
     except HttpError as error:

@@ -15,7 +15,7 @@ _MOST_TRIMMED = 1000
 def _trim(text: str, characters: str | None = None) -> str:
     if characters is not None and len(characters) > _MOST_TRIMMED:
         raise FunctionError(
-            f"trim takes up to {_MOST_TRIMMED} characters", "trimPrefix takes off a longer text"
+            f"trim takes up to {_MOST_TRIMMED} characters", "trimPrefix removes a longer text"
         )
     return text.strip(characters)
 

@@ -71,9 +71,8 @@ def _coalesce(_: Binary, left: Closure, right: Closure) -> Closure:
 def _range(node: Binary, left: Closure, right: Closure) -> Closure:
     def ranged(evaluation: Evaluation) -> list[int]:
         low, high = left(evaluation), right(evaluation)
-        evaluation.charge(
-            range_length(low, high)
-        )  # charged before the list is made: an evaluation that must be brief never makes it
+        # Charged before the list is made: an evaluation that must be brief never makes it.
+        evaluation.charge(range_length(low, high))
         return int_range(low, high)
 
     return with_error_place(node, ranged)

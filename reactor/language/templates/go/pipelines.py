@@ -18,7 +18,7 @@ _NOT_EXECUTABLE: Final = (nodes.Literal, nodes.Nil, nodes.Dot)
 class PipelineParser(TokenReader):
     """Parses pipelines, with the variables that are declared so far."""
 
-    nesting_hint = "take it apart with define"
+    nesting_hint = "split it with define"
 
     def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
         super().__init__(source, tokens(source, delimiters))

@@ -23,7 +23,7 @@ _TARGETS: Final = (nodes.Identifier, nodes.Field, nodes.Slot)
 class ExpressionParser(TokenReader):
     """Parses expressions. As in Jet, ``&&`` and ``||`` have the same precedence, and ``!a == b`` is ``!(a == b)``."""
 
-    nesting_hint = "take it apart"
+    nesting_hint = "split it"
 
     def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
         super().__init__(source, tokens(source, delimiters))

@@ -177,7 +177,7 @@ def member(value: Any, key: Any) -> Any:
 def whole(number: float) -> int:
     """Return the number without its fraction. Raises Fault for NaN and infinity."""
     if isinstance(number, float) and not math.isfinite(number):
-        raise Fault(f"{printed(number)} is no whole number")
+        raise Fault(f"{printed(number)} is not a whole number")
     return int(number)
 
 

@@ -104,7 +104,7 @@ class JinjaTemplate:
     def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
         name = error.name or self._name
         return TemplateSourceError(
-            error.message or "this is no template", name, error.lineno, self._column(name, error.lineno)
+            error.message or "this is not a template", name, error.lineno, self._column(name, error.lineno)
         )
 
     def _column(self, name: str, line: int) -> int:

@@ -80,7 +80,7 @@ class Channel:
         except (ValueError, RecursionError) as error:
             raise ChannelError("a message can't be read") from error
         if not isinstance(message, dict):
-            raise ChannelError("a message is no object")
+            raise ChannelError("a message is not an object")
         return message, texts
 
     def _read(self, size: int, deadline: float | None) -> bytearray:

@@ -30,7 +30,7 @@ _GRACE_SECONDS: Final = 0.25
 _MOST_WORDS: Final = 4 << 20
 _MOST_TEXT: Final = 80 << 20
 _ENVIRONMENT: Final = ("LANG", "LC_ALL", "LC_TIME", "TZ")
-_HINT: Final = "look for huge numbers, widths, or lists nested in each other; a template must be little work"
+_HINT: Final = "look for huge numbers, widths or nested lists, or simplify the template"
 
 
 class WorkerError(Exception):

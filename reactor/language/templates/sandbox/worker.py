@@ -117,7 +117,7 @@ _CODECS: Final = (
 _MOST_MISSING: Final = 1000
 """The most warnings about missing values that are sent for one template."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
-_HINT = "look for a loop that makes ever longer strings or lists; a template must be little work"
+_HINT = "look for a loop that makes ever longer strings or lists, or simplify the template"
 
 
 class Worker:

@@ -55,7 +55,7 @@ def to_date(layout: str, source: str) -> datetime:
     found = parse_time(source, layout, now().tzinfo or UTC)
     if found is None:
         raise Fault(
-            f"{source!r} is no time by the layout {layout!r}", "write the layout as 2006-01-02 15:04:05"
+            f"{source!r} is not a time in the layout {layout!r}", "write the layout as 2006-01-02 15:04:05"
         )
     return found
 

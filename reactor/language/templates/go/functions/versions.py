@@ -66,7 +66,7 @@ def semver_compare(constraint: str, text: str) -> bool:
 def _parsed(text: str) -> tuple[_Version, re.Match[str]]:
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise Fault(f"{text!r} is no version", "write it as 1.2.3")
+        raise Fault(f"{text!r} is not a version", "write it as 1.2.3")
     return _version([int(each or 0) for each in match.groups()[:3]], match[4]), match
 
 
@@ -86,11 +86,11 @@ def _comparisons(text: str) -> list[_Wanted]:
     while rest:
         match = _CONSTRAINT.match(rest)
         if match is None or (end := rest[match.end() :])[:1] not in ("", " ", ","):
-            raise Fault(f"{text.strip()!r} is no constraint of versions", _HINT)
+            raise Fault(f"{text.strip()!r} is not a version constraint", _HINT)
         found.append(_wanted(match))
         rest = end.lstrip(" ,")
     if not found:
-        raise Fault("a constraint of versions is empty", _HINT)
+        raise Fault("a version constraint is empty", _HINT)
     return found
 
 
