@@ -199,15 +199,11 @@ class Reloader:
                     self.request()
 
     def _show_secrets(self, reader: SecretReader | None) -> None:
-        """Emit an event for each source of secrets whose state has changed: the status shows it.
-
-        A run without watches asks no source again, so of one that has answered there is nothing to say.
-        """
+        """Emit an event for each source of secrets whose state has changed: the status shows it."""
         now = {} if reader is None else dict(reader.states())
         for name, (is_known, reason) in now.items():
-            if is_known and not self._engine.options.watch:
-                continue
-            if self._secret_states.get(name) != (is_known, reason):
+            asks_again = self._engine.options.watch or not is_known
+            if asks_again and self._secret_states.get(name) != (is_known, reason):
                 state = WatchState.POLLING if is_known else WatchState.DOWN
                 self._engine.emit(WatcherChanged(time.time(), f"secret {name}", state, reason))
         for name in self._secret_states.keys() - now.keys():
