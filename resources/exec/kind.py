@@ -98,6 +98,10 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     """A command that changes nothing: `command` does not run if it returns 0."""
     refreshonly: Flag = Field(default=False, validation_alias=AliasChoices("refreshonly", "refresh_only"))
     """Whether the command runs only when a resource that it subscribes to has changed."""
+    changes: Flag = True
+    """Whether the command changes something. With `false` it only looks: each check runs it, also in a dry run, it is
+    never `changed`, and others use its output.
+    """
     logoutput: Flag = False
     """Whether the output of the command is shown, line by line."""
 
@@ -127,6 +131,10 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
                     yield PropertyProblem(
                         (key,), problem, f"write one command in `{key}`, its quotes in pairs"
                     )
+        for key in ("creates", "refreshonly"):
+            if not self.changes and getattr(self, key):
+                message = f"a command that only looks has no `{key}`"
+                yield PropertyProblem((key,), message, "remove it, or changes: false")
         for index, variable in enumerate(self.environment):
             if self.path is not None and variable.startswith("PATH="):
                 message = "PATH is set here and by `path`"
@@ -179,9 +187,9 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         return () if self.refreshonly else None
 
     async def observe(self) -> ExecState:
-        """Check the guards in order, until one decides.
+        """Check the guards in order, until one decides. If they allow it, run a command that only looks.
 
-        Raises ResourceError when a guard can't be run, is killed or times out.
+        Raises ResourceError when one of them can't be run, is killed or times out, or the command fails.
         """
         creates_exists = None if self.creates is None else await _exists(self.creates)
         if creates_exists:
@@ -189,14 +197,19 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             return ExecState(creates_exists=True, ran=self._ran)
         onlyif_ok = await self._ask("onlyif", self.onlyif)
         unless_ok = None if onlyif_ok is False else await self._ask("unless", self.unless)
-        return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
+        state = ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
+        if not (self.changes or state.declined):
+            await self._execute()
+        return state
 
     def plan(self, state: ExecState, *, refresh: bool) -> Plan:
         """Run on a refresh, even against the guards; otherwise if they allow it; without guards, once per generation.
 
         A command that did not create the path in ``creates`` is not run again for that reason: every directory that it
-        creates on the way to the path would run it again.
+        creates on the way to the path would run it again. One that only looks has run already.
         """
+        if not self.changes:
+            return ()
         if refresh:
             return (Action.saying("executed via subscribe", self._execute),)
         if (state.ran and self.unconditional) or state.declined or self.refreshonly:

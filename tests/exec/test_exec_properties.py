@@ -12,7 +12,8 @@ def test_the_defaults_are_those_of_the_documentation():
     resource = Exec(name="/bin/true")
     assert resource.model_dump(exclude=set(Resource.model_fields) - {"ensure"}) == {
         "ensure": "present", "command": None, "cwd": "/", "environment": (), "path": None, "returns": (0,), "timeout": None,
-        "user": None, "group": None, "umask": "0022", "creates": None, "onlyif": None, "unless": None, "refreshonly": False, "logoutput": False,
+        "user": None, "group": None, "umask": "0022", "creates": None, "onlyif": None, "unless": None, "refreshonly": False, "changes": True,
+        "logoutput": False,
     }  # fmt: skip
 
 

@@ -1,13 +1,18 @@
 """Whole exec resources, checked the way the engine checks them, on real processes."""
 
+import os
+
 import pytest
 import trio
 
+from reactor.engine.events import Result
+from reactor.engine.options import RunOptions
+from reactor.loading import load
 from reactor.resource.output import output_sink
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import PathWatch
 from reactor.resources.exec import Exec, ExecState
-from reactor.testing.story import running
+from reactor.testing.story import converge_once, running
 from reactor.watchers.inotify import InotifyWatcher
 
 
@@ -221,3 +226,45 @@ async def test_only_a_shell_expands(said):
 
 async def test_a_timeout_of_zero_is_no_limit():
     assert await check(Exec(name="sleep 0.1", timeout="0")) == RAN
+
+
+async def test_a_command_that_only_looks_is_never_changed_and_looks_again(tmp_path):
+    (tmp_path / "seen").write_text("one\n")
+    command = Exec(name="look", command=f"cat {tmp_path}/seen", changes=False)
+    assert await check(command) == await check(command, refresh=True) == STABLE
+    assert (await command.outputs())["stdout"] == "one"
+    (tmp_path / "seen").write_text("two\n")
+    assert await check(command) == STABLE
+    assert (await command.outputs())["stdout"] == "two"
+
+
+async def test_a_command_that_only_looks_fails_as_others_and_obeys_its_guards(tmp_path):
+    failing = Exec(name="look", command="/bin/false", changes=False)
+    with pytest.raises(ResourceError, match="exit code 1 is not the accepted 0"):
+        await failing.observe()
+    guarded = Exec(name="look", command=f"/usr/bin/touch {tmp_path}/x", changes=False, onlyif="/bin/false")
+    assert await check(guarded) == STABLE
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("more", [{"creates": "/x"}, {"refreshonly": True}])
+def test_a_command_that_only_looks_creates_nothing_and_waits_for_no_refresh(more):
+    with pytest.raises(ValueError, match="a command that only looks has no"):
+        Exec(name="look", command="/bin/true", changes=False, **more)
+
+
+async def test_a_dry_run_knows_what_a_command_that_only_looks_prints(tmp_path):
+    own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0755"'
+    (tmp_path / "site.yaml").write_text(
+        "resources:\n  - exec: [{names: {command: /bin/echo x, changes: false}}]\n"
+        f'  - file: [{{"{tmp_path}/out": {{ensure: present, {own}, '
+        "content: \"{{ output('exec#names').stdout }}\"}}]\n"
+    )
+    graph = load(str(tmp_path / "site.yaml")).graph
+    ended, story = await converge_once(graph=graph, options=RunOptions(noop=True, diff=True))
+    assert ended.counts[Result.OK] == 1
+    [checked] = story.checks(f"file#{tmp_path}/out")
+    assert "+x" in checked.diffs[0]
+    await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
+    ended, _ = await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
+    assert ended.counts[Result.OK] == 2
