@@ -38,12 +38,10 @@ _Result = TypeVar("_Result")
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor replaces a file in several steps."""
-
 REFETCH_INTERVAL = 60.0
 """Seconds between two requests for a manifest or data at a URL. Unchanged content is not sent again."""
 LINK_INTERVAL = 30.0
 """Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
-
 FACTS_INTERVAL = 10.0
 """Seconds between two checks of the facts that a manifest uses."""
 
@@ -204,12 +202,13 @@ class Reloader:
         for name, (is_known, reason) in now.items():
             asks_again = self._engine.options.watch or not is_known
             if asks_again and self._secret_states.get(name) != (is_known, reason):
-                state = WatchState.POLLING if is_known else WatchState.DOWN
-                self._engine.emit(WatcherChanged(time.time(), f"secret {name}", state, reason))
+                self._emit_state(name, WatchState.POLLING if is_known else WatchState.DOWN, reason)
         for name in self._secret_states.keys() - now.keys():
-            reason = "the manifest declares it no more"
-            self._engine.emit(WatcherChanged(time.time(), f"secret {name}", WatchState.ARMED, reason))
+            self._emit_state(name, WatchState.ARMED, "the manifest no longer declares it")
         self._secret_states = now
+
+    def _emit_state(self, secret: str, state: WatchState, reason: str) -> None:
+        self._engine.emit(WatcherChanged(time.time(), f"secret {secret}", state, reason))
 
     async def _follow_urls(self, urls: Sequence[str]) -> None:
         """Look at the manifests and data at URLs: at events, and at an interval since not every network has events."""
