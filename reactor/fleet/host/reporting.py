@@ -27,6 +27,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
 _CERTAIN = 4
 """Refusals in a row after which they are reported: an election of a leader takes some seconds."""
+_ISOLATED = 30.0
+"""Seconds of refusals after which the server may be cut off: an election is over by then."""
 _PROOF, _BEATS = 2, 3
 """Foreign summaries that prove another machine, and the heartbeats for which that is believed."""
 
@@ -41,18 +43,20 @@ class _Refusals:
         self._what = what
         self._warn = warn
         self._count = 0
+        self._began = 0.0
 
     def add(self, error: LinkError) -> None:
         """Count a refusal. The connection itself reports what is denied, and that it is down."""
         if self._js.connection.up and not isinstance(error, DeniedError):
+            self._began = self._began if self._count else trio.current_time()
             self._count += 1
             if self._count == _CERTAIN:
                 self._warn(f"the servers of the fleet do not take {self._what}: {error.message}")
 
     @property
-    def are_certain(self) -> bool:
-        """Whether there were so many in a row that an election of a leader explains them no more."""
-        return self._count >= _CERTAIN
+    def lasted(self) -> float:
+        """The seconds since the first; 0 if there is none."""
+        return trio.current_time() - self._began if self._count else 0.0
 
     def end(self) -> None:
         """Note a success."""
@@ -132,7 +136,7 @@ class Reporter:
         Not more often than `LONGEST_PAUSE`: the others may be no better.
         """
         connection, now = self._js.connection, trio.current_time()
-        is_silent = isinstance(error, NoAnswerError) and self._refusals.are_certain
+        is_silent = isinstance(error, NoAnswerError) and self._refusals.lasted >= _ISOLATED
         if is_silent and now - self._moved >= LONGEST_PAUSE:
             self._moved = now
             words = f"the NATS server {connection.status.server} stores nothing, and another one is tried"

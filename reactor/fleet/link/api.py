@@ -116,14 +116,16 @@ class JetStreamApi:
         """Raise MissingError if the stream does not exist, and the user may ask for it."""
         if stream is not None:
             try:
-                await self.stream_info(stream)
+                await self.call(f"STREAM.INFO.{stream}", optional=True)
             except (ApiError, DeniedError, NoAnswerError):
                 return
 
     # --- streams
 
-    async def call(self, action: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Call the API of JetStream. Repeats requests that a starting server drops.
+    async def call(
+        self, action: str, body: Mapping[str, Any] | None = None, *, optional: bool = False
+    ) -> dict[str, Any]:
+        """Call the API of JetStream. Repeats requests that a starting server drops. ``optional``: as of `Waiting`.
 
         Raises MissingError, ApiError, NoAnswerError, DeniedError or DisconnectedError.
         """
@@ -132,7 +134,9 @@ class JetStreamApi:
         stream = "".join(action.split(".")[2:3]) or action
 
         async def send(seconds: float) -> dict[str, Any]:
-            answer = await self.connection.request(subject, data, seconds=seconds, wildcards=True)
+            answer = await self.connection.request(
+                subject, data, seconds=seconds, wildcards=True, optional=optional
+            )
             return _checked(_parsed(answer), stream)
 
         try:
@@ -182,7 +186,8 @@ class JetStreamApi:
         Also finds out whether the stream exists.
         """
         try:
-            answer = await self.call(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
+            body = {"last_by_subj": subject}
+            answer = await self.call(f"STREAM.MSG.GET.{stream}", body, optional=True)
         except DeniedError:
             raise error from None
         except MissingError as missing:

@@ -175,9 +175,8 @@ class Connection:
 
     def denied(self, error: LinkError, subject: str, publishing: bool) -> None:
         """Fail the requests and subscriptions of a denied subject, and report it once."""
-        if publishing:
-            self.requests.fail(error, lambda waiting: waiting.subject == subject)
-        if self._subscriptions.is_new_denial(subject, publishing):
+        is_told = publishing and self.requests.deny(error, subject)
+        if not is_told and self._subscriptions.is_new_denial(subject, publishing):
             self._on_problem(error)
 
     def moved(self) -> None:
@@ -253,9 +252,11 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         seconds: float = 5.0,
         wildcards: bool = False,
+        optional: bool = False,
     ) -> Message:
         """Return the answer. Raises NoAnswerError, NoRespondersError, DeniedError or DisconnectedError."""
-        return (await self._answers(Waiting(subject, seconds), data, headers, wildcards=wildcards))[0]
+        waiting = Waiting(subject, seconds, optional=optional)
+        return (await self._answers(waiting, data, headers, wildcards=wildcards))[0]
 
     async def request_many(self, subject: str, data: bytes = b"", *, seconds: float = 5.0) -> list[Message]:
         """Return the answers up to one with a status, which is the last. Raises as `request` does."""

@@ -15,16 +15,20 @@ _LARGEST_ANSWER = 64 << 20
 
 
 class Waiting:
-    """One pending request. ``many``: it has several answers, of which the last has a status."""
+    """One pending request. ``many``: it has several answers, of which the last has a status.
 
-    __slots__ = ("_done", "_error", "_left", "_many", "answers", "seconds", "subject", "until")
+    ``optional``: who asks can do without, so that only it is told if it is denied.
+    """
 
-    def __init__(self, subject: str, seconds: float, *, many: bool = False) -> None:
+    __slots__ = ("_done", "_error", "_left", "_many", "answers", "optional", "seconds", "subject", "until")
+
+    def __init__(self, subject: str, seconds: float, *, many: bool = False, optional: bool = False) -> None:
         """``seconds``: the time limit, which ends at ``until`` on trio's clock."""
         self.subject = subject
         self.seconds = seconds
         self.until = trio.current_time() + seconds
         self.answers: list[Message] = []
+        self.optional = optional
         self._many = many
         self._left = _LARGEST_ANSWER
         self._error: LinkError | None = None
@@ -86,6 +90,12 @@ class Requests:
         for reply in failed:
             self._waiting.pop(reply).fail(error)
         return len(failed)
+
+    def deny(self, error: LinkError, subject: str) -> bool:
+        """Fail the requests for a subject. Return whether there were any, and all of them are optional."""
+        denied = [each for each in self._waiting.values() if each.subject == subject]
+        self.fail(error, denied.__contains__)
+        return bool(denied) and all(each.optional for each in denied)
 
     async def expire(self, server: object) -> None:
         """Fail each request at its time limit, until cancelled. ``server`` is named in the errors."""
