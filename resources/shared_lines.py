@@ -83,7 +83,7 @@ def find(path: str) -> Found | None:
 
 def read_bounded(fd: int, path: str, status: os.stat_result) -> bytes:
     """The content of the open file. Raises ResourceError when it is so long that reading it would delay other repairs."""
-    is_of_others = others_may_write(status)
+    is_of_others = others_may_write(status, fd)
     most = LARGEST_OF_OTHERS if is_of_others else LARGEST
     hint = "see what it holds, and shorten it"
     if status.st_size > most:

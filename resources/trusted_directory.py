@@ -37,10 +37,12 @@ def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
         owner, user = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
         words = f"{path} belongs to {owner}, and what is in it would be run as {user}"
         raise ResourceError(words, f"add user: {owner}, or give it to {user}")
-    if has_our_rights(uid) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
+    if has_our_rights(uid) and not stat.S_ISLNK(found.st_mode) and others_may_write(found, path):
         owner = names_of(found.st_uid, 0)[0]
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
-        raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
+        raise ResourceError(
+            words, "take that right away: chmod -R go-w, and setfacl -bR if it has an ACL, or add user"
+        )
 
 
 async def read_by_owner(uid: int, read: Callable[[], _Read]) -> _Read:

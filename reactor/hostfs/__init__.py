@@ -45,12 +45,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import (
         NOTHING_WANTED,
+        PROGRAM_BITS,
         Attributes,
         Change,
         FileType,
         OpenFile,
         belongs_to_another,
         drop_lists,
+        refuse_exposed_program,
         set_attributes,
         type_of,
     )
@@ -132,7 +134,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "belongs_to_another", "drop_lists", "set_attributes", "type_of"),
+    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "PROGRAM_BITS", "belongs_to_another", "drop_lists", "refuse_exposed_program", "set_attributes", "type_of"),
     "backups": ("PreviousContent", "ShortFile", "is_short", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
@@ -163,6 +165,7 @@ __all__ = [
     "KEEP",
     "MAX_ID",
     "NOTHING_WANTED",
+    "PROGRAM_BITS",
     "Attributes",
     "Change",
     "Content",
@@ -230,6 +233,7 @@ __all__ = [
     "read_only_hint",
     "read_record",
     "refuse_exposed",
+    "refuse_exposed_program",
     "refuse_foreign_link",
     "refuse_mounts",
     "refuse_read_only",

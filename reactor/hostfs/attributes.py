@@ -18,6 +18,8 @@ from reactor.resource.plan import ResourceError
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL_BITS = 0o7000
+PROGRAM_BITS = 0o6000
+"""With these, a program has the rights of its owner or group, whoever runs it."""
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 
@@ -122,6 +124,14 @@ def give(fd: int, attributes: Attributes, path: str) -> None:
     _require_kept(os.fstat(fd), attributes, path)
 
 
+def refuse_exposed_program(path: str, directory: int, base: str, mode: int) -> None:
+    """Raise ResourceError where ``mode`` lets a program run with the rights of its group, and others could put theirs there."""
+    if mode & PROGRAM_BITS:
+        from reactor.hostfs.extended import refuse_exposed  # noqa: PLC0415 - few files have these bits
+
+        refuse_exposed(path, directory, base, "the rights of its group")
+
+
 def belongs_to_another(directory: int, uid: int) -> bool:
     """Whether the directory open at ``directory`` belongs neither to root, nor to us, nor to ``uid``.
 
@@ -159,6 +169,8 @@ def set_attributes_in(
             return False
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
+        if stat.S_ISREG(found.st_mode):
+            refuse_exposed_program(path, directory, base, attributes.mode)
         _set(fd, itself, path, attributes, special)
     finally:
         os.close(fd)

@@ -83,10 +83,13 @@ def _set_in(path: str, directory: int, base: str, extended: Extended) -> None:
         os.close(fd)
 
 
-def refuse_exposed(path: str, directory: int, base: str) -> None:
-    """Raise ResourceError where another user could put a program of their own in the place of ``base``."""
+def refuse_exposed(path: str, directory: int, base: str, what: str = "capabilities") -> None:
+    """Raise ResourceError where another user could put a program of their own in the place of ``base``.
+
+    ``what`` is what the file would be given.
+    """
     if others_may_replace(directory, base):
-        words = f"users other than root can replace {path}; refusing to give capabilities to the file"
+        words = f"users other than root can replace {path}; refusing to give {what} to the file"
         raise ResourceError(words, "give its content, too, or keep it in a directory of root")
 
 

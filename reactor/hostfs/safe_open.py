@@ -228,10 +228,11 @@ def _is_named_by_owner(fd: int, found: os.stat_result) -> bool:
         with Parent(os.readlink(f"/proc/self/fd/{fd}")) as (directory, base):
             named = os.stat(base, dir_fd=directory, follow_symlinks=False)
             above = os.fstat(directory)
+            by_owner_alone = above.st_uid == found.st_uid and not above.st_mode & _WRITABLE_BY_OTHERS
+            is_named_by_us = by_owner_alone or not others_may_write(above, directory)
     except (OSError, ResourceError):
         return False
-    by_owner_alone = above.st_uid == found.st_uid and not above.st_mode & _WRITABLE_BY_OTHERS
-    return os.path.samestat(found, named) and (by_owner_alone or not others_may_write(above))
+    return os.path.samestat(found, named) and is_named_by_us
 
 
 def _open_straight(path: str, flags: int) -> int | None:
@@ -276,7 +277,7 @@ def _walk(path: str) -> int:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)  # noqa: TRY301 - the handler below only closes
             below, found, target = _step(names.pop(), here)
             if target is not None:
-                owners.append((_guarantor(found, os.fstat(here)), found.st_uid))
+                owners.append((_guarantor(found, here), found.st_uid))
                 names += _parts(target)
             if below is not None:
                 here, above = below, here
@@ -307,17 +308,17 @@ def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]
             os.close(step)
 
 
-def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
-    """The user id that is responsible for a symlink: its owner, unless another user may have linked or moved it there.
+def _guarantor(symlink: os.stat_result, here: int) -> int:
+    """The user id that is responsible for a symlink in the directory open at ``here``: its owner, unless another user may have linked or moved it there.
 
     Any user who can write in the directory may have linked a symlink that has several names. Who can rename what is in it
     may have given this name to a symlink of root, which leads to a directory of root.
     """
-    trusted = (0, os.geteuid())
-    if symlink.st_nlink > 1 and others_may_write(directory):
+    trusted, directory = (0, os.geteuid()), os.fstat(here)
+    if symlink.st_nlink > 1 and others_may_write(directory, here):
         by_owner_alone = not directory.st_mode & _WRITABLE_BY_OTHERS
         return directory.st_uid if by_owner_alone else _ANYBODY
-    if symlink.st_uid in trusted and may_be_replaced(symlink, directory):
+    if symlink.st_uid in trusted and may_be_replaced(symlink, directory, here):
         return _ANYBODY if directory.st_uid in trusted else directory.st_uid
     return symlink.st_uid
 

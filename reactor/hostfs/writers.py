@@ -12,21 +12,36 @@ from contextlib import suppress
 
 _GET_FLAGS = 2 << 30 | struct.calcsize("l") << 16 | ord("f") << 8 | 1
 """FS_IOC_GETFLAGS, see ioctl_iflags(2)."""
+_ACCESS_LIST = "system.posix_acl_access"
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def others_may_write(found: os.stat_result) -> bool:
-    """Whether users other than root and us can write to the file, or create names in the directory, of this stat."""
-    if found.st_uid not in (0, os.geteuid()):
+def others_may_write(found: os.stat_result, itself: int | str) -> bool:
+    """Whether users other than root and us can write to the file, or create names in the directory, of this stat.
+
+    ``itself`` is its descriptor, handle or path.
+    """
+    if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
         return True
-    by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid())
-    return bool(by_group or found.st_mode & stat.S_IWOTH)
+    if not found.st_mode & stat.S_IWGRP:
+        return False
+    return found.st_gid not in (0, os.getegid()) or _has_access_list(itself)
 
 
-def is_only_ours(found: os.stat_result) -> bool:
-    """Whether only root and ourselves can write to the regular file with this stat, and it has no second name."""
-    return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found)
+def _has_access_list(itself: int | str) -> bool:
+    """Whether there is an ACL; True if that is unknown. With one, the group bits of the mode are its mask."""
+    path = itself if isinstance(itself, str) else f"/proc/self/fd/{itself}"
+    try:
+        os.getxattr(path, _ACCESS_LIST)
+    except OSError as error:
+        return error.errno not in (errno.ENODATA, errno.ENOTSUP)
+    return True
+
+
+def is_only_ours(found: os.stat_result, itself: int | str) -> bool:
+    """Whether only root and ourselves can write to the regular file, and it has no second name. As `others_may_write`."""
+    return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found, itself)
 
 
 def others_may_replace(directory: int, base: str) -> bool:
@@ -41,7 +56,7 @@ def others_may_replace(directory: int, base: str) -> bool:
             below = os.stat(base, dir_fd=here, follow_symlinks=False)
         while True:
             found = os.fstat(here)
-            if may_be_replaced(below, found):
+            if may_be_replaced(below, found, here):
                 return True
             if os.readlink(f"/proc/self/fd/{here}") == "/":
                 return False
@@ -52,15 +67,15 @@ def others_may_replace(directory: int, base: str) -> bool:
         os.close(here)
 
 
-def may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
-    """Whether other users can rename the entry of a directory.
+def may_be_replaced(entry: os.stat_result | None, directory: os.stat_result, handle: int) -> bool:
+    """Whether other users can rename the entry of the directory that is open at ``handle``.
 
     They can't if both belong to root or us, and the directory is sticky.
     """
     trusted = (0, os.geteuid())
     is_ours = entry is not None and entry.st_uid in trusted
     is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and is_ours
-    return others_may_write(directory) and not is_kept
+    return not is_kept and others_may_write(directory, handle)
 
 
 def refuse_read_only(directory: int) -> None:

@@ -97,7 +97,7 @@ def digest_of_ours(path: str) -> str | None:
     except (FileNotFoundError, ResourceError):
         return None
     try:
-        return digest_of(fd) if is_only_ours(os.fstat(fd)) else None
+        return digest_of(fd) if is_only_ours(os.fstat(fd), fd) else None
     finally:
         os.close(fd)
 
@@ -112,7 +112,7 @@ def verified(path: str, checksum: str | None, staging: int, most: int) -> Iterat
     """
     fd = open_content(path)
     try:
-        if is_only_ours(os.fstat(fd)):
+        if is_only_ours(os.fstat(fd), fd):
             found = digest_of(fd) if checksum is not None else ""
         else:
             original, fd = fd, _unnamed(staging)

@@ -81,7 +81,7 @@ def read_pair(path: str) -> Pair:
         found = os.fstat(fd)
         if not stat.S_ISDIR(found.st_mode):
             return Pair(Place.FILE)
-        if others_may_write(found):
+        if others_may_write(found, fd):
             owner = names_of(found.st_uid, 0)[0]
             words = (
                 f"{path} belongs to {owner}, or other users may write to it, and it is to hold a private key"

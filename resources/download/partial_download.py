@@ -83,7 +83,11 @@ class Partial:
         """Continue an earlier download from ``url`` (a fingerprint) if possible; otherwise start again."""
         self.origin = Origin.noted(self._fd)
         self.size = os.fstat(self._fd).st_size
-        if self.can_resume and self._is_of(url) and not others_may_write(os.fstat(self._directory)):
+        if (
+            self.can_resume
+            and self._is_of(url)
+            and not others_may_write(os.fstat(self._directory), self._directory)
+        ):
             await in_thread(self._read_back)
         else:
             self.restart(None)

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from reactor import Action, Diff, Plan, ResourceError
 from reactor.hostfs import (
     EMPTY,
+    PROGRAM_BITS,
     Change,
     Content,
     FileType,
@@ -179,8 +180,12 @@ async def _diff_of_stored(
 
 
 def _may_be_written_by_others(state: FileState) -> bool:
-    """Whether other users may have the file open for writing, or under another name: then it must be replaced."""
-    return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
+    """Whether other users may have the file open for writing, or under another name: then it must be replaced.
+
+    A program that gets the rights of its group is replaced, too: its path may lead to another file by now.
+    """
+    bits = state.mode & ~state.wanted.mode & _WRITABLE | state.wanted.mode & PROGRAM_BITS
+    return state.uid != state.wanted.uid or state.shared or bool(bits)
 
 
 def rewrite(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:

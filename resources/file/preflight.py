@@ -10,6 +10,7 @@ from reactor.hostfs import (
     Parent,
     first_missing_path,
     open_path,
+    refuse_exposed_program,
     refuse_foreign_link,
     refuse_read_only,
     refuse_unchangeable,
@@ -37,6 +38,8 @@ async def preflight(desired: Desired, state: FileState) -> None:
             refuse_unchangeable(directory)
         if state.type in (FileType.FILE, FileType.DIRECTORY):
             _refuse_unchangeable(desired.path)
+        if desired.content is None and state.type is FileType.FILE:
+            refuse_exposed_program(desired.path, directory, os.path.basename(desired.path), state.wanted.mode)
     if state.type is not FileType.ABSENT:
         _check_attributes(desired, state)
 

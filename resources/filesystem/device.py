@@ -151,5 +151,5 @@ def _refuse_foreign(path: str, found: os.stat_result) -> None:
         return
     if not stat.S_ISREG(found.st_mode):
         raise ResourceError(f"{path} is not a device or file", "name a block device or a regular file")
-    if not is_only_ours(found):
+    if not is_only_ours(found, path):
         raise ResourceError(f"users other than root may write to {path}", "give it to root with mode 0600")

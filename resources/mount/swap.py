@@ -156,6 +156,6 @@ def _refuse_unsafe(path: str, found: os.stat_result) -> None:
         return
     if not stat.S_ISREG(found.st_mode):
         raise ResourceError(f"{path} is not a device or file", "name a block device or a regular file")
-    if not is_only_ours(found) or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if not is_only_ours(found, path) or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         hint = f"give it to root with mode 0600: file#{path} with owner, group and mode"
         raise ResourceError(f"users other than root may read or write the swap file {path}", hint)

@@ -267,3 +267,33 @@ def test_a_health_check_does_not_read_through_a_symlink_of_a_stranger(reactor, m
     done = reactor("run", "--converge-once", path)
     assert SECRET not in done.out + done.err
     assert "refusing to follow it" in done.out + done.err
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_program_that_others_can_replace_gets_no_rights_of_its_group(reactor, manifest, tmp_path, dry):
+    (shared := tmp_path / "tools").mkdir()
+    os.chown(shared, 0, STRANGER)
+    shared.chmod(0o775)
+    (shared / "tool").write_text("of the stranger")
+    os.chown(shared / "tool", STRANGER, STRANGER)
+    wanted = '{ensure: present, owner: root, group: daemon, mode: "0755", setgid: true}'
+    path = manifest(f"resources: [file: [{{{shared}/tool: {wanted}}}]]")
+    done = reactor("run", "--converge-once", *(["--noop"] if dry else []), path)
+    assert "refusing to give the rights of its group to the file" in done.out
+    assert done.code == 1
+    assert not (shared / "tool").stat().st_mode & 0o6000
+
+
+def test_a_program_whose_content_is_managed_has_the_rights_of_its_group(reactor, manifest, tmp_path):
+    (shared := tmp_path / "tools").mkdir()
+    os.chown(shared, 0, STRANGER)
+    shared.chmod(0o775)
+    (shared / "tool").write_text("of root")
+    (shared / "tool").chmod(0o755)
+    before = (shared / "tool").stat().st_ino
+    wanted = '{ensure: present, content: of root, owner: root, group: daemon, mode: "0755", setgid: true}'
+    done = reactor("run", "--converge-once", manifest(f"resources: [file: [{{{shared}/tool: {wanted}}}]]"))
+    assert done.code == 0, done.out
+    found = (shared / "tool").stat()
+    assert found.st_mode & 0o2000
+    assert found.st_ino != before, "the file that was compared could be another one by then"

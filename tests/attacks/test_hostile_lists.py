@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from reactor.hostfs import others_may_replace, others_may_write
+from reactor.resource.plan import ResourceError
+from reactor.resources.trusted_directory import refuse_other_owner
+
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
 STRANGER = 12345
@@ -108,3 +112,48 @@ def test_a_managed_acl_stays_when_root_takes_a_directory_over(reactor, manifest,
     ).stdout
     assert "user:1:r-x" in listed
     assert str(STRANGER) not in listed
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A directory of root, in which an ACL lets the stranger write. Its group is root's."""
+    (where := tmp_path / "listed").mkdir()
+    subprocess.run(["setfacl", "-m", f"u:{STRANGER}:rwx", where], check=True)
+    return where
+
+
+def test_who_may_write_by_an_acl_is_one_of_the_others(shared):
+    handle = os.open(shared, os.O_PATH)
+    try:
+        assert others_may_write(os.fstat(handle), handle)
+        assert others_may_replace(handle, "file")
+        with pytest.raises(ResourceError, match="other users may write"):
+            refuse_other_owner(str(shared), os.fstat(handle), 0)
+        subprocess.run(["setfacl", "-b", shared], check=True)
+        shared.chmod(0o775)
+        assert not others_may_write(os.fstat(handle), handle), "the group is root's"
+    finally:
+        os.close(handle)
+
+
+def test_who_may_write_by_an_acl_moves_no_symlink_of_root_to_a_managed_name(reactor, manifest, shared):
+    (root := shared.parent / "root").mkdir(0o700)
+    (root / "app.conf").touch(0o600)
+    (shared / "current").symlink_to(root)
+    subprocess.run(
+        ["mv", "current", "conf"], cwd=shared, check=True, user=STRANGER, group=STRANGER, extra_groups=[]
+    )
+    wanted = f'{{ensure: present, owner: "{STRANGER}", group: "{STRANGER}", mode: "0644"}}'
+    done = reactor(
+        "run", "--converge-once", manifest(f"resources: [file: [{{{shared}/conf/app.conf: {wanted}}}]]")
+    )
+    assert "refusing to follow it" in done.out
+    assert (root / "app.conf").stat().st_uid == 0
+
+
+def test_no_capabilities_are_given_where_an_acl_lets_others_write(reactor, manifest, shared):
+    (shared / "tool").write_bytes(b"")
+    wanted = '{ensure: present, owner: root, group: root, mode: "0755", capabilities: cap_net_admin=ep}'
+    done = reactor("run", "--converge-once", manifest(f"resources: [file: [{{{shared}/tool: {wanted}}}]]"))
+    assert "refusing to give capabilities" in done.out
+    assert "security.capability" not in os.listxattr(shared / "tool")
