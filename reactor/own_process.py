@@ -19,6 +19,23 @@ _STEP_NS = 10_000_000
 It is half of the age at which a stamp is reliable.
 """
 
+
+def _own_stamp() -> tuple[int, ...]:
+    try:
+        found = os.stat(__file__)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+_OWN = _own_stamp()
+
+
+def is_replaced() -> bool:
+    """Whether this version of reactor was removed, or another installed in its place, while this process runs."""
+    return _own_stamp() != _OWN
+
+
 FileStamp = tuple[int, int, int]
 """The device, number and time of change of a file."""
 

@@ -24,7 +24,7 @@ import sys
 from types import FunctionType, TracebackType
 from typing import NoReturn
 
-import reactor.own_process  # noqa: F401 - it notes when this process began
+from reactor.own_process import is_replaced
 
 _ROOM = 1 << 14
 """Slots on Python's stack, of 8 bytes each."""
@@ -106,7 +106,11 @@ def _leave_no_core() -> None:
 
 
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Show the traceback of a bug, with secrets redacted."""
+    """Show the traceback of a bug, with secrets redacted; or that parts of the program are gone."""
+    if is_replaced():
+        words = "reactor was replaced by another version while this process of the former ran, which ends"
+        sys.stderr.write(f"error[R0704]: {words}\nhint: start it again, as systemd does by itself\n")
+        return
     import traceback
 
     from reactor.resource.redaction import redact

@@ -140,6 +140,15 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
         raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
 
 
+def _refuse_refresh(desired: Desired, state: UnitState) -> None:
+    """Raise ResourceError for a masked unit that runs: systemd only stops it."""
+    if state.load == "masked" and desired.masked is not False:
+        raise ResourceError(
+            f"{desired.unit} is masked, and can't be restarted or reloaded",
+            "write masked: false to unmask it, or ensure: stopped",
+        )
+
+
 def _before(desired: Desired, state: UnitState) -> Iterator[Step]:
     if desired.masked is False and state.is_masked:
         yield FileChange.UNMASK
@@ -155,6 +164,7 @@ def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[S
     elif not state.is_running:
         yield Job.START
     elif refresh:
+        _refuse_refresh(desired, state)
         yield desired.on_refresh
 
 

@@ -299,9 +299,11 @@ def _write(key: Key, value: str) -> None:
         try:
             os.write(fd, f"{value}\n".encode())
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ERANGE):
+            if error.errno not in (errno.EINVAL, errno.ERANGE, errno.ENOENT):
                 raise
             hint = "see its documentation for valid values"
+            if error.errno == errno.ENOENT:  # such as the name of a congestion control
+                hint = f"correct it, or require the kernel_module that brings {value}"
             raise ResourceError(f"the kernel refuses {value!r} for {key.dotted}", hint) from error
         finally:
             os.close(fd)

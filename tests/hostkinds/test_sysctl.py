@@ -177,6 +177,14 @@ async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
     assert world() == before
 
 
+async def test_a_value_of_a_kernel_module_that_is_not_there_names_what_is_missing():
+    resource = Sysctl(name="net.ipv4.tcp_congestion_control", value="nosuch")
+    _, story = await converge_once(resource)
+    check = story.checks(resource.ref)[-1]
+    assert check.error == "the kernel refuses 'nosuch' for net.ipv4.tcp_congestion_control"
+    assert check.hint == "correct it, or require the kernel_module that brings nosuch"
+
+
 async def test_fewer_numbers_than_the_kernel_has_are_refused_before_anything_is_written():
     """The kernel takes them, and keeps its own in the place of the others."""
     resource = Sysctl(name="net.ipv4.ip_local_port_range", value="20000")

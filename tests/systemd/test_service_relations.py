@@ -341,6 +341,22 @@ async def test_a_masked_service_that_runs_says_that_nothing_can_start_it_again()
     assert (check.actions, noted, unit.active) == (("unmasked",), [], "active")
 
 
+async def test_a_refresh_of_a_masked_service_fails_in_a_dry_run_as_in_a_run():
+    unit = Unit(VENDOR).write()
+    systemctl("daemon-reload")
+    systemctl("start", unit.full)
+    systemctl("mask", unit.full)
+    service = Service(name=unit.name)
+    for noop in (True, False):
+        options = RunOptions(noop=noop, pending_refreshes=frozenset((service.ref,)))
+        _, story = await converge_once(service, options=options)
+        assert (
+            story.checks(service.ref)[-1].error
+            == f"{unit.full} is masked, and can't be restarted or reloaded"
+        )
+    assert unit.active == "active"
+
+
 async def test_a_masked_service_is_not_started_by_its_socket():
     unit = Unit(VENDOR).write()
     socket = socket_for(unit)

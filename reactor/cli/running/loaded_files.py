@@ -1,4 +1,4 @@
-"""The files that a version of the manifest was loaded from, and whether they have changed since."""
+"""The files that a version of the manifest was loaded from, and those of reactor, and whether they have changed since."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from functools import cached_property
 from reactor.graph.names import parents
 from reactor.manifest.directories import manifest_names
 from reactor.manifest.inputs import Inputs
+from reactor.own_process import is_replaced
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.mount_health import fragile_mounts
 
 Stamp = tuple[int | str, ...] | None
@@ -72,6 +74,19 @@ def may_have_changed(path: str, *, since: int) -> bool:
     except OSError:
         return False
     return changed > since - CLOCK_TICK_NS
+
+
+def replaced_program() -> ManifestError | None:
+    """The error of a run under which reactor was upgraded: it would load parts of the new version beside its own."""
+    if not is_replaced():
+        return None
+    words = "reactor was replaced by another version, and this run is of the former: it loads no manifest any more"
+    return unreadable(words, "systemctl restart reactor")
+
+
+def unreadable(message: str, hint: str) -> ManifestError:
+    """The error of a manifest that can't be loaded again."""
+    return ManifestError([Diagnostic("R0101", message, None, hint)])
 
 
 def _stamp(path: str) -> Stamp:

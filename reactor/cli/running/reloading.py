@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from reactor.cli.messages import show_diagnostics
-from reactor.cli.running.loaded_files import LoadedFiles, may_have_changed
+from reactor.cli.running.loaded_files import LoadedFiles, may_have_changed, replaced_program, unreadable
+from reactor.console.run_header import warning_record
 from reactor.engine.engine import Engine, NextGeneration
 from reactor.engine.events import Cause, ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
@@ -23,7 +24,7 @@ from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
 from reactor.named_tuple import NamedTuple
-from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.diagnostic import ManifestError
 from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
@@ -249,6 +250,8 @@ class Reloader:
 
     async def _renew(self, cause: Cause, then: Callable[[], None]) -> ManifestError | None:
         """Load the manifest, and put it into force if it is valid and the run goes on. Return why it is not valid."""
+        if (problem := replaced_program()) is not None:
+            return self._reject(problem, time.time_ns(), plainly=True)
         from reactor.cli.running.turns import taking_turns
 
         # The collector would look at all that is loaded, which the engine exempts at the end.
@@ -260,9 +263,7 @@ class Reloader:
         try:
             generation, prepared = await self._loaded()
         except ManifestError as error:
-            if not self._engine.is_over:
-                self._reject(error, read_at)
-            return error
+            return error if self._engine.is_over else self._reject(error, read_at)
         if self._engine.is_over:  # it ended while this version was loaded
             return None
         self.rejected = ()
@@ -281,13 +282,17 @@ class Reloader:
         then()
         return None
 
-    def _reject(self, error: ManifestError, read_at: int) -> None:
-        """Show the problems of a version that began to be read at ``read_at``, and wait for the next."""
+    def _reject(self, error: ManifestError, read_at: int, *, plainly: bool = False) -> ManifestError:
+        """Show the problems of a version that began to be read at ``read_at``, ``plainly`` with what is imported already."""
         self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
         problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
-        show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
+        if plainly:
+            self._display.show(problems[0], warning_record(problems[0]))
+        else:
+            show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
         self._engine.emit(ReloadRejected(time.time(), problems))
+        return error
 
     def _show_new_warnings(self, generation: Generation, before: Generation) -> None:
         for warning in generation.warnings:
@@ -303,20 +308,19 @@ class Reloader:
             prepared = await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
             hint = "after freeing disk space, touch the manifest, or send SIGHUP"
-            raise _manifest_error(f"can't load the manifest: {error.strerror}", hint) from error
+            raise unreadable(f"can't load the manifest: {error.strerror}", hint) from error
         return generation, prepared
 
     def _load_again(self) -> Generation:
         if any(Path(name).is_fifo() for name in self._names):
-            raise _manifest_error("the manifest is a pipe, which can't be read again", "use a file instead")
-        before_reading = self._loaded_files.stamps()
+            raise unreadable("the manifest is a pipe, which can't be read again", "use a file instead")
+        before = self._loaded_files.stamps()
         try:
             generation = self._load()
         except ManifestError as error:
-            known = {*error.files, *before_reading}
-            self._loaded_files = LoadedFiles(known, self._generation.inputs, before_reading)
+            self._loaded_files = LoadedFiles({*error.files, *before}, self._generation.inputs, before)
             raise
-        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before_reading)
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before)
         return generation
 
     def _follow(self, files: Iterable[str]) -> None:
@@ -344,7 +348,3 @@ class Reloader:
         """Reload if ``path`` was changed after it was read and before its watch was set."""
         if may_have_changed(path, since=self._read_at):
             self.request()
-
-
-def _manifest_error(message: str, hint: str) -> ManifestError:
-    return ManifestError([Diagnostic("R0101", message, None, hint)])
