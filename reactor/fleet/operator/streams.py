@@ -33,7 +33,8 @@ _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
 _BATCHES_OF_A_HOST, _BATCH_BYTES = 1 << 14, 128 << 10
-"""The batches of events that are kept of each host, and their largest size: a tenth of the stream. So one host can't push out those of others."""
+"""The batches of events that are kept of each host, and their largest size: a tenth of the stream. So one host can't push
+out those of others."""
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
@@ -41,6 +42,26 @@ _KEEPS_ALL = {"max_age": 0, "max_msgs": -1, "max_msg_size": -1, "no_ack": False,
 """No limits but those of a stream itself: with an age, hosts and channels would vanish without a word."""
 _SLOTS_BYTES, _SHARED_BYTES, _REGISTRY_BYTES = 16 << 20, 128 << 20, 64 << 20
 """The sizes of the streams in which a host may have any number of subjects: else one host could fill the disk."""
+
+_BUNDLES_STREAM: dict[str, Any] = {
+    "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],
+    "allow_rollup_hdrs": True,
+    "allow_direct": True,
+    "discard": "new",
+}
+_EVENTS_STREAM: dict[str, Any] = {
+    "subjects": ["reactor.event.*"],
+    "max_age": 7 * _DAY,
+    "max_bytes": _EVENTS_BYTES,
+    "max_msgs_per_subject": _BATCHES_OF_A_HOST,
+    "max_msg_size": _BATCH_BYTES,
+    "discard": "old",
+    "duplicate_window": 600 * _SECOND,
+    "allow_direct": True,
+    "allow_rollup_hdrs": False,
+    "deny_delete": True,
+    "deny_purge": True,
+}
 
 
 @dataclass(frozen=True)
@@ -77,25 +98,8 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         **_bucket(COUNTS, 1),
         **_bucket(DRIVE, 1, allow_msg_ttl=True),
         **_bucket(INVITATIONS, 1, allow_msg_ttl=True),
-        f"OBJ_{BUNDLES}": {
-            "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],
-            "allow_rollup_hdrs": True,
-            "allow_direct": True,
-            "discard": "new",
-        },
-        EVENTS: {
-            "subjects": ["reactor.event.*"],
-            "max_age": 7 * _DAY,
-            "max_bytes": _EVENTS_BYTES,
-            "max_msgs_per_subject": _BATCHES_OF_A_HOST,
-            "max_msg_size": _BATCH_BYTES,
-            "discard": "old",
-            "duplicate_window": 600 * _SECOND,
-            "allow_direct": True,
-            "allow_rollup_hdrs": False,
-            "deny_delete": True,
-            "deny_purge": True,
-        },
+        f"OBJ_{BUNDLES}": _BUNDLES_STREAM,
+        EVENTS: _EVENTS_STREAM,
         REGISTRATIONS: _registrations(ccm_publishers),
     }
     common = {"retention": "limits", "storage": "file", "num_replicas": replicas, **_KEEPS_ALL}
