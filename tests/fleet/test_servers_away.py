@@ -31,7 +31,7 @@ def stop_and_start(fleet, process):
     server = fleet.fleet_server.server
     server.kill()
     lost = process.stderr.readline().decode()
-    assert lost.startswith(f"the connection to the NATS server {server.url} is lost, and tried again: ")
+    assert lost.startswith(f"lost the connection to the NATS server {server.url}, trying again: ")
     server.start()
     said = []
     while f"the NATS server {server.url} answers again\n" not in said:

@@ -298,7 +298,7 @@ def _loses_text(setting: str) -> bool:
 def _lost_text(setting: str) -> str:
     """The warning. It does not show the value, which may be secret."""
     key = setting.partition("=")[0]
-    return f"--data {key}: the value is a number, and in a text it is not as you wrote it (for a string, quote it: --data '{key}=\"...\"')"
+    return f"--data {key}: the value is a number, which a text shows in another form (to keep it as written, quote it: --data '{key}=\"...\"')"
 
 
 def _scalar(key: str, text: str) -> Any:

@@ -89,7 +89,7 @@ class _Outages:
             notice(f"the NATS server {status.server} answers again", None)
         elif not status.up and self._up:
             why = f": {status.why.message}" if status.why else ""
-            notice(f"the connection to the NATS server {status.server} is lost, and tried again{why}", None)
+            notice(f"lost the connection to the NATS server {status.server}, trying again{why}", None)
         self._up = status.up
 
 

@@ -40,7 +40,7 @@ def _fleet(home: str, *channels: str) -> FleetView:
     fleet = within(home, lambda js: read_fleet(js, channels))
     if fleet.may_be_old:
         notice(
-            "JetStream has no leader: the server that answers may be cut off, and this may be old",
+            "JetStream has no leader: the server that answers may be cut off, and its answers out of date",
             "'reactor fleet doctor' says what is wrong with the servers",
         )
     return fleet

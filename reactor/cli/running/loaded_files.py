@@ -80,7 +80,7 @@ def replaced_program() -> ManifestError | None:
     """The error of a run under which reactor was upgraded: it would load parts of the new version beside its own."""
     if not is_replaced():
         return None
-    words = "reactor was replaced by another version, and this run is of the former: it loads no manifest any more"
+    words = "another version of reactor was installed: this run of the earlier one can no longer load manifests"
     return unreadable(words, "systemctl restart reactor")
 
 
