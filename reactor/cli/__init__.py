@@ -108,7 +108,7 @@ def _leave_no_core() -> None:
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Show the traceback of a bug, with secrets redacted; or that parts of the program are gone."""
     if is_replaced():
-        words = "reactor was replaced by another version while this process of the former ran, which ends"
+        words = "another version of reactor was installed while this process ran, so it ends"
         sys.stderr.write(f"error[R0704]: {words}\nhint: start it again, as systemd does by itself\n")
         return
     import traceback

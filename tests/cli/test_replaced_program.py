@@ -45,7 +45,7 @@ def test_a_run_whose_program_was_replaced_keeps_its_manifest_and_says_what_to_do
     replace(program)
     path.write_text(manifest_text(tmp_path, {"a": "two"}))
     *_, warning, rejected = up_to(process, "reloadrejected")
-    assert "reactor was replaced by another version" in warning["text"]
+    assert "another version of reactor was installed" in warning["text"]
     assert warning["text"] in rejected["problems"]
     (tmp_path / "a").write_text("drift")
     assert up_to(process, "checked")[-1]["actions"] == ["updated the content"]
@@ -61,5 +61,5 @@ def test_a_run_that_misses_a_part_of_its_program_ends_without_a_traceback(run, p
         client.connect(str(tmp_path / "state" / "control.sock"))
         done = finish(process)
     assert done.code == 1
-    assert done.err.startswith("error[R0704]: reactor was replaced by another version")
+    assert done.err.startswith("error[R0704]: another version of reactor was installed")
     assert "Traceback" not in done.err
