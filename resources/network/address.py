@@ -122,7 +122,7 @@ class Address(Resource[AddressState], kind="address"):
         desired = {"ensure": self.ensure, "address": str(self._wanted)}
         yield Claim("address", qualified(self.netns, f"{self._wanted.ip} on {self.link}"), desired)
         if self.ensure == "present":
-            yield Claim("path", self._path, {"ensure": self.ensure})
+            yield Claim("path", self._path, {"ensure": "directory"})
 
     async def observe(self) -> AddressState:
         """The address with every prefix length that it has on the link, the losses of a removal, and its file."""

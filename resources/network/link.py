@@ -111,7 +111,7 @@ class Link(LinkProperties, kind="link"):
             declared = {name: getattr(self, name) for name in _CLAIMED}
             desired |= {name: value for name, value in declared.items() if value is not None}
             desired["state"] = self.state
-            yield Claim("path", self._path, {"ensure": self.ensure})
+            yield Claim("path", self._path, {"ensure": "directory"})
         yield Claim("link", qualified(self.netns, self.interface), desired)
 
     @property
