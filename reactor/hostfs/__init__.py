@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         Change,
         FileType,
         OpenFile,
-        belongs_to_another,
         drop_lists,
         refuse_exposed_program,
         set_attributes,
@@ -105,6 +104,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.replacement import Validator, refuse_replacement, write_file, write_if_unchanged
     from reactor.hostfs.safe_open import (
         Parent,
+        belongs_to_another,
         first_missing_path,
         is_mount_point,
         open_content,
@@ -151,7 +151,7 @@ _HOMES = {
     "record_locks": ("lock_holder",),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
     "replacement": ("Validator", "refuse_replacement", "write_file", "write_if_unchanged"),
-    "safe_open": ("Parent", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
+    "safe_open": ("Parent", "belongs_to_another", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mounted_below", "refuse_mounts"),

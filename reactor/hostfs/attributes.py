@@ -132,14 +132,6 @@ def refuse_exposed_program(path: str, directory: int, base: str, mode: int) -> N
         refuse_exposed(path, directory, base, "the rights of its group")
 
 
-def belongs_to_another(directory: int, uid: int) -> bool:
-    """Whether the directory open at ``directory`` belongs neither to root, nor to us, nor to ``uid``.
-
-    Its owner may have set a default ACL, which gives them access to each new file in it.
-    """
-    return os.fstat(directory).st_uid not in (0, os.geteuid(), uid)
-
-
 def drop_lists(itself: int | str) -> None:
     """Take the ACLs from a file or directory, given as descriptor or path. Raises OSError."""
     for name in _ACCESS_LISTS:

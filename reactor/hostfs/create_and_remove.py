@@ -14,12 +14,12 @@ import stat
 from contextlib import suppress
 from functools import partial
 
-from reactor.hostfs.attributes import Attributes, belongs_to_another, drop_lists, set_attributes_in
+from reactor.hostfs.attributes import Attributes, drop_lists, set_attributes_in
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext
 from reactor.hostfs.fsync import change_on_disk
-from reactor.hostfs.safe_open import Parent
+from reactor.hostfs.safe_open import Parent, belongs_to_another
 from reactor.hostfs.temp_files import FEW, is_stale_temporary
 
 _DEFAULT_MODE = 0o755

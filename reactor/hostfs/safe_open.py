@@ -202,6 +202,11 @@ def _unshared(fd: int, path: str) -> tuple[int, os.stat_result]:
     return fd, found
 
 
+def belongs_to_another(directory: int, uid: int) -> bool:
+    """Whether the open ``directory`` is neither root's, nor ours, nor that of ``uid``: its owner may set a default ACL."""
+    return os.fstat(directory).st_uid not in (0, os.geteuid(), uid)
+
+
 def refuse_foreign_link(fd: int, path: str, found: os.stat_result | None = None) -> None:
     """Raise ResourceError when the file open at ``fd`` may be another user's file with ``path`` as a second name.
 

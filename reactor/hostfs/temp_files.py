@@ -24,8 +24,8 @@ from typing import TypeVar
 
 import trio
 
-from reactor.hostfs.attributes import Attributes, belongs_to_another, drop_lists
-from reactor.hostfs.safe_open import open_path
+from reactor.hostfs.attributes import Attributes, drop_lists
+from reactor.hostfs.safe_open import belongs_to_another, open_path
 from reactor.resource.hashes import blake2b
 from reactor.resource.own_renames import own_renames
 from reactor.resource.plan import ResourceError
