@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
@@ -35,18 +35,9 @@ def plan_user(user: UserProperties, state: UserState) -> Plan:
 
 
 def _create(user: UserProperties, state: UserState) -> Plan:
-    """Create the user, after its own group if useradd would give that a gid of another group of the manifest."""
+    own_group = tuple(_own_group(user, state))
     changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
     options = _options(changes) + (["--non-unique"] if user.non_unique else [])
-    reserved = user.declared.reserved
-    own_group: Plan = ()
-    if (
-        user.group is None
-        and user.name not in state.numbers
-        and state.gets_group
-        and str(user.uid) in reserved
-    ):
-        own_group = (_create_own_group(user),)
     if user.group is None and (own_group or user.name in state.numbers):
         options += ["--gid", user.name]  # useradd creates that group, and fails when it exists
     if user.groups:
@@ -54,20 +45,22 @@ def _create(user: UserProperties, state: UserState) -> Plan:
         changes.append(Change("groups", "", ", ".join(user.groups)))
     options += ["--create-home" if user.manage_home or user.create_home else "--no-create-home"]
     options += ["--system"] if user.system else []
-    if user.uid is not None:
-        return (*own_group, _step(user, "created the user", "useradd", options, changes))
-    choice = Choice(user.chosen_numbers, reserved, user.system)
-    run = partial(commands.create, "useradd", "--uid", choice, *options, "--", user.name)
+    create = partial(commands.change, "useradd")
+    if user.uid is None:
+        choice = Choice(user.chosen_numbers, user.declared.reserved, user.system)
+        create = partial(commands.create, "useradd", "--uid", choice)
     diff = partial(attributes_diff, user.ref, tuple(changes), created=True) if changes else None
-    return (Action.proven("created the user", run, diff),)
+    return (*own_group, Action.proven("created the user", partial(create, *options, "--", user.name), diff))
 
 
-def _create_own_group(user: UserProperties) -> Action:
-    choice = Choice((GROUP_NUMBERS,), user.declared.reserved, user.system)
-    run = partial(
-        commands.create, "groupadd", "--gid", choice, *(["--system"] if user.system else []), "--", user.name
-    )
-    return Action.proven(f"created the group {user.name}", run)
+def _own_group(user: UserProperties, state: UserState) -> Iterator[Action]:
+    """Create the own group first where useradd would give it the ``uid``, which another group of the manifest has as gid."""
+    is_made_by_useradd = state.gets_group and user.group is None and user.name not in state.numbers
+    if is_made_by_useradd and str(user.uid) in user.declared.reserved:
+        choice = Choice((GROUP_NUMBERS,), user.declared.reserved, user.system)
+        options = ["--system"] if user.system else []
+        run = partial(commands.create, "groupadd", "--gid", choice, *options, "--", user.name)
+        yield Action.proven(f"created the group {user.name}", run)
 
 
 def _repair_primary_group(user: UserProperties, state: UserState, account: PasswdLine) -> Plan:
@@ -230,7 +223,7 @@ def _step(
         would=f"Would have {words}",
         did=words,
         run=partial(commands.change, program, *options, "--", user.name),
-        diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
+        diff=partial(attributes_diff, user.ref, shown) if shown else None,
         is_proof=is_proof,
         reads_back=not is_proof,
     )
