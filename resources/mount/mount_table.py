@@ -31,7 +31,7 @@ class Mounted(NamedTuple):
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
     """The mounts at ``point``, the topmost last. Raises ResourceError for a symlink of another user on the way."""
-    with ErrorContext(f"look at {point}"):
+    with ErrorContext(f"inspect {point}"):
         real = real_path(point)
     with ErrorContext(f"read {MOUNTS}"):
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)

@@ -98,7 +98,10 @@ def without_leader(one_of_three):
 def test_what_one_server_alone_tells_is_said_to_be_old(without_leader, reactor, words):
     done = reactor("fleet", *words, "--home", without_leader.directory)
     assert done.code == 0
-    assert "JetStream has no leader: the server that answers may be cut off, and its answers out of date" in done.err
+    assert (
+        "JetStream has no leader: the server that answers may be cut off, and its answers out of date"
+        in done.err
+    )
 
 
 def test_init_does_not_say_that_all_is_well(without_leader, reactor):

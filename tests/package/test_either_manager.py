@@ -31,7 +31,7 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
     host.install("dependent")
     ended, story = await converge_once(package(host, "dependent"), package(host, "app", "absent"))
     assert ended.counts[Result.FAILED] == 1
-    assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
+    assert "but no longer, since package#app was changed" in story.checks("package#dependent")[-1].error
 
 
 @pytest.mark.parametrize("options", [RunOptions(), DRY_RUN])

@@ -80,7 +80,9 @@ def replaced_program() -> ManifestError | None:
     """The error of a run under which reactor was upgraded: it would load parts of the new version beside its own."""
     if not is_replaced():
         return None
-    words = "another version of reactor was installed: this run of the earlier one can no longer load manifests"
+    words = (
+        "another version of reactor was installed: this run of the earlier one can no longer load manifests"
+    )
     return unreadable(words, "systemctl restart reactor")
 
 
