@@ -70,7 +70,7 @@ def mount_point(path: str) -> Iterator[Operand]:
         try:
             # The mount would be at its target, and would never be found here.
             if stat.S_ISLNK(os.fstat(handle).st_mode):
-                there = _target(path)
+                there = destination(path)
                 raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
             yield _operand(path, handle, directory, base)
         finally:
@@ -111,9 +111,12 @@ def real_path(path: str) -> str | None:
         os.close(fd)
 
 
-def _target(path: str) -> str:
-    """Where the symlink leads. Raises as `open_resolved`."""
-    handle = open_resolved(path)
+def destination(path: str) -> str:
+    """The path to which ``path`` leads. Raises ResourceError for a symlink of another user."""
+    try:
+        handle = open_resolved(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
     try:
         return os.readlink(f"/proc/self/fd/{handle}")
     finally:

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final
 
 from reactor import Action, Plan, ResourceError, in_thread
-from reactor.hostfs import ErrorContext, is_only_ours, open_resolved, open_source
+from reactor.hostfs import ErrorContext, is_only_ours, open_source
 from reactor.resources.mount.fstab import unescape
-from reactor.resources.mount.mount_table import Mounted
+from reactor.resources.mount.mount_table import Mounted, destination
 from reactor.resources.mount.state import Desired, MountState
 
 SWAPS: Final = "/proc/swaps"
@@ -51,7 +51,7 @@ def areas_at(path: str) -> tuple[Mounted, ...]:
     """
     with ErrorContext(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
         found = _AREA.findall(file.read())
-    real = _real(path)
+    real = destination(path)
     areas = ((unescape(area), priority) for area, priority in found)
     return tuple(
         Mounted(area, "swap", frozenset((f"pri={priority}",))) for area, priority in areas if area == real
@@ -108,19 +108,7 @@ def _turn_off(path: str) -> None:
     with ErrorContext(
         f"turn off swap on {path}", "free memory first: the swapped-out pages must fit into it"
     ):
-        _call("swapoff", _real(path))
-
-
-def _real(path: str) -> str:
-    """The path of the device or file to which ``path`` leads. Raises ResourceError for a symlink of another user."""
-    try:
-        handle = open_resolved(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return os.path.realpath(path)
-    try:
-        return os.readlink(f"/proc/self/fd/{handle}")
-    finally:
-        os.close(handle)
+        _call("swapoff", destination(path))
 
 
 def _call(function: str, path: str, *flags: int) -> None:
