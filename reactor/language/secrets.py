@@ -45,11 +45,16 @@ def holds_secret(value: Any) -> bool:
 
 
 def paths_of_secrets(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the secrets in ``values``. A list that contains a secret is secret as a whole."""
+    """The paths of the secrets in ``values``. A list that contains a secret is secret as a whole."""
+    return paths_holding(values, holds_secret)
+
+
+def paths_holding(values: dict[str, Any], holds: Callable[[Any], bool]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the values for which ``holds`` is true. A list is one value."""
     for key, value in dict.items(values):
         if isinstance(value, dict):
-            yield from ((key, *path) for path in paths_of_secrets(value))
-        elif holds_secret(value):
+            yield from ((key, *path) for path in paths_holding(value, holds))
+        elif holds(value):
             yield (key,)
 
 

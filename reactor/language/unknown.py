@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reactor.language.secrets import paths_holding
+
 
 class Unknown:
     """Stands for a value that is not known yet. ``error`` is what reading it raises."""
@@ -112,9 +114,5 @@ def with_others(value: Any, other: Any) -> Any:
 
 
 def paths_of_unknown(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of what is not known in ``values``. A list that contains it is unknown as a whole."""
-    for key, value in dict.items(values):
-        if isinstance(value, dict):
-            yield from ((key, *path) for path in paths_of_unknown(value))
-        elif holds_unknown(value):
-            yield (key,)
+    """The paths of what is not known in ``values``. A list that contains it is unknown as a whole."""
+    return paths_holding(values, holds_unknown)
