@@ -100,6 +100,18 @@ def has_user_groups() -> bool:
     return login_defs().get("USERGROUPS_ENAB") == "yes"
 
 
+def has_entry(lookup: Callable[[], object]) -> bool:
+    """Whether the C library finds an account, also one of a directory service. Blocking: that may answer late.
+
+    ``lookup`` is a call such as ``grp.getgrgid(33)``.
+    """
+    try:
+        lookup()
+    except KeyError:
+        return False
+    return True
+
+
 def login_defs() -> dict[str, str]:
     """The settings of login.defs(5); none if the file can't be read, as for useradd(8)."""
     try:

@@ -1,14 +1,15 @@
-"""Chooses numbers of new accounts as useradd(8) and groupadd(8) do, except those that the manifest gives to others."""
+"""Chooses numbers for new accounts as useradd(8) and groupadd(8) do, and skips those that the manifest gives to others."""
 
 from __future__ import annotations
 
 import grp
 import pwd
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from reactor.resources.accounts.database import groups, login_defs, users
+from reactor.resources.accounts.database import groups, has_entry, login_defs, users
 
 USER_NUMBERS = "user number"
 """The space of claims whose keys are uids."""
@@ -63,7 +64,7 @@ class Choice(NamedTuple):
 
     def _is_known(self, number: int) -> bool:
         """Whether any account has the number, also one of a directory service."""
-        return any(_has_entry(_LOOKUPS[space], number) for space in self.spaces)
+        return any(has_entry(partial(_LOOKUPS[space], number)) for space in self.spaces)
 
 
 _USED: dict[str, Callable[[], Iterator[int]]] = {
@@ -71,11 +72,3 @@ _USED: dict[str, Callable[[], Iterator[int]]] = {
     GROUP_NUMBERS: lambda: (group.gid for group in groups()),
 }
 _LOOKUPS: dict[str, Callable[[int], object]] = {USER_NUMBERS: pwd.getpwuid, GROUP_NUMBERS: grp.getgrgid}
-
-
-def _has_entry(lookup: Callable[[int], object], number: int) -> bool:
-    try:
-        lookup(number)
-    except KeyError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from reactor import ResourceError, in_thread
-from reactor.resources.accounts.database import GroupLine, PasswdLine, groups, users
+from reactor.resources.accounts.database import GroupLine, PasswdLine, groups, has_entry, users
 from reactor.resources.accounts.user_properties import UserProperties
 from reactor.resources.accounts.user_state import UserState
 
@@ -57,26 +57,21 @@ def _refuse_taken(what: str, number: int, owner: str | None) -> None:
 
 async def _missing_group(which: str | int) -> ResourceError | None:
     lookup = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
-    if await _is_known(lookup):
+    if await _is_there(lookup):
         return None
     hint = "declare the group, and add it to require"
     return ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
 
 
 async def _missing_user(name: str) -> ResourceError | None:
-    if await _is_known(partial(pwd.getpwnam, name)):
+    if await _is_there(partial(pwd.getpwnam, name)):
         return None
     hint = "declare the user, and add it to require"
     return ResourceError(f"there is no user {name}", hint, missing=f"user#{name}")
 
 
-async def _is_known(lookup: Callable[[], object]) -> bool:
-    """Whether the account exists. Looked up in a thread: a directory service may answer late."""
-    try:
-        await in_thread(lookup, abandon_on_cancel=True)
-    except KeyError:
-        return False
-    return True
+async def _is_there(lookup: Callable[[], object]) -> bool:
+    return await in_thread(partial(has_entry, lookup), abandon_on_cancel=True)
 
 
 def _problem_of_home(home: str, account: PasswdLine | None) -> ResourceError | None:

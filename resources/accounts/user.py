@@ -30,6 +30,7 @@ from reactor.resources.accounts.database import (
     find_shadow,
     find_user,
     groups,
+    has_entry,
     has_user_groups,
     users,
 )
@@ -152,7 +153,9 @@ class User(UserProperties, kind="user"):
             gets_group=account is None and has_user_groups(),
             lacks_group=account is not None
             and account.gid not in numbers.values()
-            and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
+            and not await in_thread(
+                partial(has_entry, partial(grp.getgrgid, account.gid)), abandon_on_cancel=True
+            ),
         )
 
     def _losses(
@@ -220,12 +223,3 @@ async def _foreign_home(account: PasswdLine) -> str:
     if owner == account.uid:
         return "below a directory that others may change" if is_left_alone(account.home) else ""
     return f"owned by {next((user.name for user in users() if user.uid == owner), owner)}"
-
-
-def _is_known(gid: int) -> bool:
-    """Whether the group exists. Blocking: a directory service may answer late."""
-    try:
-        grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return True
