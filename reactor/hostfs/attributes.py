@@ -19,7 +19,7 @@ _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL_BITS = 0o7000
 PROGRAM_BITS = 0o6000
-"""With these, a program has the rights of its owner or group, whoever runs it."""
+"""A program with one of these bits runs with the rights of its owner or group, whoever starts it."""
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 

@@ -159,7 +159,7 @@ def evaluated(tree: Any, scope: Scope, outcomes: Outcomes | None = None) -> Any:
 
 
 def known_part(tree: Any, scope: Scope) -> Any:
-    """Return a tree whose other expressions were evaluated, with `Unknown` for those that read what is not known."""
+    """Return ``tree`` with its expressions evaluated, and `Unknown` in place of each that reads a value not known yet."""
     from reactor.language.unknown import Unknown  # noqa: PLC0415 - many manifests apply no others
 
     if isinstance(tree, Expressive):

@@ -1,7 +1,7 @@
 """The steps that record, for some resources, what other resources manage.
 
 A purged directory keeps the managed paths below it; a directory that is a managed mount point is not replaced; a new
-account without a number leaves those that other accounts declare.
+account without a number takes none that another account declares.
 """
 
 from __future__ import annotations
