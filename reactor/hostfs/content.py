@@ -61,12 +61,19 @@ class GuardedContent(Content, Protocol):
 
 
 class Inline:
-    """A string as content, or bytes that need not be text. ``data`` is what the file contains."""
+    """A string as content, or bytes that need not be text."""
 
-    __slots__ = ("data",)
+    __slots__ = ("_text",)
 
     def __init__(self, text: str | bytes) -> None:
-        self.data = text if isinstance(text, bytes) else text.encode()
+        # The resource has the same string. Its bytes would take as much memory again.
+        self._text = text
+
+    @property
+    def data(self) -> bytes:
+        """What the file contains. Made for each call."""
+        text = self._text
+        return text if isinstance(text, bytes) else text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
@@ -77,10 +84,11 @@ class Inline:
 
         None if the comparison could block or takes long.
         """
-        if len(self.data) != found.st_size:
+        desired = self.data
+        if len(desired) != found.st_size:
             return False
         data = read_now(fd, found)
-        return None if data is None else data == self.data
+        return None if data is None else data == desired
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
@@ -88,10 +96,8 @@ class Inline:
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        if len(self.data) <= INLINE_LIMIT:
-            await changing(_write, fd, self.data)
-        else:
-            await at_length(_write, fd, self.data)
+        data = self.data
+        await (changing if len(data) <= INLINE_LIMIT else at_length)(_write, fd, data)
 
     @property
     def is_short(self) -> bool:
