@@ -21,7 +21,8 @@ From an event to a repaired resource:
   vertex;
 - ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``;
 - ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it; ``check``: observe, plan,
-  apply, verify, and the health checks; ``group_check``: ends the checks of a whole group that is as desired;
+  apply, verify; ``health_examination``: the health checks after it; ``group_check``: ends the checks of a whole group
+  that is as desired;
 - ``path_owners``: refuses to change a file that another resource manages by another path; ``batch_apply``: applies a
   batch;
 - ``check_completion``: what happens when a check has ended; ``outcome``: how a check ended; ``flapping``: detects
