@@ -14,6 +14,7 @@ from reactor import (
     ChangedPaths,
     PathWatch,
     ResourceError,
+    TimeSlice,
     Watch,
     Watcher,
     WatchSink,
@@ -38,7 +39,6 @@ from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_lookup import normal_path
 from reactor.watchers.path_tree import POLL_INTERVAL, PathTree
 from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites, ReadThrottle
-from reactor.watchers.time_slice import TimeSlice
 
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file
