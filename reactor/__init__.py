@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     )
     from reactor.resource.role import RemoteRole, RoleResource
     from reactor.resource.threads import in_thread, stop_if_cancelled
+    from reactor.resource.time_slice import TimeSlice
     from reactor.resource.watch import (
         ChangedPaths,
         PathWatch,
@@ -158,6 +159,7 @@ _HOMES = {
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.role": ("RemoteRole", "RoleResource"),
     "reactor.resource.threads": ("in_thread", "stop_if_cancelled"),
+    "reactor.resource.time_slice": ("TimeSlice",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError", "TemplateSourceError"),
@@ -225,6 +227,7 @@ __all__ = [
     "SingleFile",
     "TemplateError",
     "TemplateSourceError",
+    "TimeSlice",
     "TimerWatch",
     "TooLargeError",
     "UnpackingError",

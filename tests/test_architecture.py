@@ -222,8 +222,7 @@ def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_b
 
 
 CIRCLES = {
-    "reactor.resource": {"base", "class_defaults", "declared"},
-    "reactor.source": {"address", "download", "links"},
+    "reactor.resource": {"base", "declared"},
     "reactor.resources.certificate": {"kind", "rules"},
     "reactor.resources.file": {"kind", "lasting", "make_reconciler", "rules", "undoing"},
 }

@@ -9,5 +9,5 @@
 - times: ``timers``, ``alarms`` and ``wall_clock``;
 - ``readiness``: files of the kernel whose changes poll(2) announces, such as the host name.
 
-``time_slice`` divides long work on the event loop. A new watcher gets an entry point in ``pyproject.toml``.
+A new watcher gets an entry point in ``pyproject.toml``.
 """

@@ -14,6 +14,7 @@ from reactor import (
     ChangedPaths,
     PathWatch,
     ResourceError,
+    TimeSlice,
     Watch,
     Watcher,
     WatchSink,
@@ -38,7 +39,6 @@ from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_lookup import normal_path
 from reactor.watchers.path_tree import POLL_INTERVAL, PathTree
 from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites, ReadThrottle
-from reactor.watchers.time_slice import TimeSlice
 
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file
@@ -244,7 +244,8 @@ class InotifyWatcher(Watcher):
         path = directory.path_of(name) if name else directory.path
         return INPUT if path in self._inputs.get(vertex, ()) else MANAGED
 
-    def _on_other(self, directory: Directory, name: bytes) -> None:
+    def _on_replaced(self, directory: Directory, name: bytes) -> None:
+        """Something else may be at the name now: follow it if it is a symlink, and watch it if it is a directory."""
         if name in directory.leaves:
             self._tree.follow(directory, name)
         if directory.trees:
@@ -257,17 +258,17 @@ class InotifyWatcher(Watcher):
             for listener in self._tree.listeners:
                 listener.changed_paths.lose()
             self.sink.mark_all("the inotify queue overflowed, events were lost")
-            self._call_stale((self._tree.root,))
+            self._mark_stale((self._tree.root,))
         elif mask & WATCH_DROPPED:
-            self._call_stale(self._tree.lose(wd))
+            self._mark_stale(self._tree.lose(wd))
         else:
-            self._call_stale(self._tree.by_descriptor.get(wd, ()))
+            self._mark_stale(self._tree.by_descriptor.get(wd, ()))
 
     def _on_mounts(self, points: Iterable[bytes]) -> None:
         self._fragile.read()  # it follows the mounts too, and may learn of the change later
-        self._call_stale(self._tree.affected_by_mounts(points))
+        self._mark_stale(self._tree.affected_by_mounts(points))
 
-    def _call_stale(self, directories: Iterable[Directory]) -> None:
+    def _mark_stale(self, directories: Iterable[Directory]) -> None:
         self._stale.update(directories)
         if self._stale:
             self._has_stale.set()
@@ -284,7 +285,7 @@ class InotifyWatcher(Watcher):
             for directory, name in replaced:
                 if self._fragile.by_point:
                     await self._ask(directory.path_of(name))
-                self._on_other(directory, name)
+                self._on_replaced(directory, name)
             stale, self._stale = self._stale, set()
             for vertex, changed_paths, _, _ in await self._renew_below(stale):
                 changed_paths.lose()
@@ -334,7 +335,7 @@ class InotifyWatcher(Watcher):
         while True:
             await self._tree.unreliable.any_came()
             await trio.sleep(POLL_INTERVAL)
-            self._call_stale(self._tree.unreliable)
+            self._mark_stale(self._tree.unreliable)
 
 
 def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool, frozenset[bytes]]:

@@ -8,8 +8,7 @@ from typing import cast
 
 import trio
 
-from reactor import TimerWatch, Watch, Watcher, WatchSink
-from reactor.watchers.time_slice import TimeSlice
+from reactor import TimerWatch, TimeSlice, Watch, Watcher, WatchSink
 
 _SPREAD = 0.05
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2

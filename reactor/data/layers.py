@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reactor.named_tuple import NamedTuple
@@ -40,6 +40,15 @@ def layered(value: Any, layer: str) -> Any:
     if isinstance(value, dict):
         return {key: layered(inner, layer) for key, inner in value.items()}
     return [Leaf(item, layer) for item in value] if isinstance(value, list) else Leaf(value, layer)
+
+
+def layered_by(value: Any, layer_of: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
+    """Return ``value`` with each leaf marked as coming from the layer that ``layer_of`` has for its path."""
+    if isinstance(value, dict):
+        return {key: layered_by(inner, layer_of, (*path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [Leaf(item, layer_of[(*path, index)]) for index, item in enumerate(value)]
+    return Leaf(value, layer_of[path])
 
 
 def plain(tree: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reactor.data.annotations import Annotation, Path
 from reactor.data.expansion import Expander, data_scope
-from reactor.data.layers import LeafPath, deep_merge, layered, layers, plain
+from reactor.data.layers import LeafPath, deep_merge, layered, layered_by, layers, plain
 from reactor.data.problem import DataProblem
 from reactor.data.validation import check, secret_paths, unknown
 from reactor.named_tuple import NamedTuple
@@ -70,17 +70,29 @@ DATA = "data"
 
 
 class Layer(NamedTuple):
-    """Values from outside the document, the name of their origin for messages, and the secret paths in them."""
+    """Values from outside the document, the name of their origin for messages, and the secret paths in them.
+
+    ``origins`` has the name of the origin of each leaf, where these differ.
+    """
 
     name: str
     values: Mapping[str, Any]
     secrets: frozenset[Path] = frozenset()
+    origins: Mapping[LeafPath, str] | None = None
+
+    def tree(self) -> dict[str, Any]:
+        """Return the values with each leaf marked by its origin."""
+        values = dict(self.values)
+        marked: dict[str, Any] = (
+            layered(values, self.name) if self.origins is None else layered_by(values, self.origins)
+        )
+        return marked
 
 
 class Resolved(NamedTuple):
     """The resolved data, and their origins.
 
-    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or the name of a `Layer`. ``secrets``
+    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or one that a `Layer` names. ``secrets``
     has the paths of the keys annotated ``@secret``, and the secret paths of the layers: everything below them is
     secret. If there are ``problems``, the data must not be used. Data that are not ``is_whole`` lack values whose
     errors were reported.
@@ -116,7 +128,7 @@ def resolve(
     marked = annotations or {}
     secrets = secret_paths(marked)
     for layer in over:
-        tree = deep_merge(tree, layered(dict(layer.values), layer.name))
+        tree = deep_merge(tree, layer.tree())
         secrets |= layer.secrets
     values = plain(tree)
     if not problems:  # or a failed value would be reported again, as missing

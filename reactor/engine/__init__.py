@@ -19,9 +19,10 @@ From an event to a repaired resource:
 
 - ``watch_manager``: starts watchers and marks the vertices that they report; ``audit``: periodically marks every
   vertex;
-- ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``;
+- ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``; ``wakeup``: its timer;
 - ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it; ``check``: observe, plan,
-  apply, verify, and the health checks; ``group_check``: ends the checks of a whole group that is as desired;
+  apply, verify; ``health_examination``: the health checks after it; ``group_check``: ends the checks of a whole group
+  that is as desired;
 - ``path_owners``: refuses to change a file that another resource manages by another path; ``batch_apply``: applies a
   batch;
 - ``check_completion``: what happens when a check has ended; ``outcome``: how a check ended; ``flapping``: detects

@@ -1,11 +1,10 @@
-"""One check of one resource: observe, plan, apply, verify, then its health checks.
+"""One check of one resource: observe, plan, apply, verify.
 
 Dry and real runs use the same code.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -15,57 +14,12 @@ import trio
 from reactor.engine.outcome import Outcome
 from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
-from reactor.resource.health import Examination, Health, HealthCheck, HealthResult, HealthStatus, find_runner
+from reactor.resource.health import Health
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import Action, Diff, Plan, ResourceError
 from reactor.resource.redaction import LONG, can_mask_all, redact, without_removed_lines
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
-
-MOST_OUTPUT = 4096
-"""How many characters of a health check's output are kept.
-
-Nagios plugins may write as much, and every report includes it.
-"""
-
-
-async def examine(resource: Resource) -> Health:
-    """Run the health checks of ``resource``, one after the other. Raises nothing but trio's Cancelled."""
-    return tuple([await _examine(check) for check in resource.health_checks])
-
-
-def complaint(health: Health) -> str | None:
-    """The health checks that are not ok, each with a line or more; None when all are ok."""
-    return "\n".join(_words(each) for each in health if each.status is not HealthStatus.OK) or None
-
-
-def _words(bad: Examination) -> str:
-    output = f": {bad.output}" if bad.output else ""
-    return f"health check {bad.name!r} is {bad.status}{output}"
-
-
-async def _examine(check: HealthCheck) -> Examination:
-    began = trio.current_time()
-    tries = 1
-    while (finding := await _probe(check)).status is not HealthStatus.OK and tries < check.tries:
-        await trio.sleep(check.try_sleep)
-        tries += 1
-    duration = trio.current_time() - began
-    return Examination(check.label, finding.status, finding.output[:MOST_OUTPUT], tries, duration)
-
-
-async def _probe(check: HealthCheck) -> HealthResult:
-    """One attempt of ``check``. When it can't give an answer, the result is UNKNOWN."""
-    name, value = check.method
-    try:
-        with trio.move_on_after(check.timeout or math.inf):
-            return await find_runner(name).examine(value)
-        problem = f"no answer within {check.timeout:g} s"
-    except ResourceError as error:
-        problem = error.message if error.hint is None else f"{error.message}; {error.hint}"
-    except Exception as error:  # noqa: BLE001 - a bug in one runner must not end the others' run
-        problem = f"{type(error).__name__}: {error}"
-    return HealthResult(HealthStatus.UNKNOWN, problem)
 
 
 class CheckResult(NamedTuple):
@@ -184,23 +138,6 @@ async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, do
 def _shared(done: tuple[str, ...]) -> tuple[str, ...]:
     """``done``; one object for all checks that did the same, because events are kept."""
     return done
-
-
-async def examined(resource: Resource, result: CheckResult) -> CheckResult:
-    """``result`` with the results of the health checks of ``resource``. Any bad result makes the result a failure.
-
-    Health checks also run when the check failed, but not when a change was only planned: that would test a state which
-    is about to be replaced. Raises nothing except trio's Cancelled.
-    """
-    if result.outcome is Outcome.WOULD_CHANGE:
-        return result
-    health = await examine(resource)
-    problem = complaint(health)
-    if problem is None:
-        return result._replace(health=health)
-    outcome = Outcome.FAILED if result.outcome is Outcome.FAILED else Outcome.UNHEALTHY
-    error = problem if result.error is None else f"{result.error}\n{problem}"
-    return result._replace(outcome=outcome, error=error, health=health, code=result.code or "R0507")
 
 
 def inspected_paths(resource: Resource) -> Iterator[str]:

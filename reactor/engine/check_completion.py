@@ -44,7 +44,7 @@ class Repairs:
 
     def judged(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult:
         """``result`` after the health checks; CRITICAL if the next check should be a repair."""
-        if result.outcome is Outcome.UNHEALTHY and wanted(resource, result):
+        if result.outcome is Outcome.UNHEALTHY and wanted_repairs(resource, result):
             if self._made[vertex] < MOST_REPAIRS:
                 return result._replace(outcome=Outcome.CRITICAL)
             return result._replace(hint=_GAVE_UP)
@@ -58,7 +58,7 @@ class Repairs:
             self._made.pop(vertex, None)
 
 
-def wanted(resource: Resource, result: CheckResult) -> set[str]:
+def wanted_repairs(resource: Resource, result: CheckResult) -> set[str]:
     """What the critical health checks ask for: ``check`` the resource, ``refresh`` it, or nothing."""
     both = zip(resource.health_checks, result.health, strict=True)
     asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
@@ -223,7 +223,11 @@ class CheckCompletion:
     def _repair_once(self, vertex: int, result: CheckResult) -> None:
         """In a one-shot run, refresh a critical vertex once, unless this run has just changed it."""
         resource = self._vertex_table.resources[vertex]
-        if "refresh" in wanted(resource, result) and not result.actions and self._repairs.is_first(vertex):
+        if (
+            "refresh" in wanted_repairs(resource, result)
+            and not result.actions
+            and self._repairs.is_first(vertex)
+        ):
             self._dispatcher.mark(vertex, Cause.HEALTH)
 
     def _notice_flapping(self, vertex: int, result: CheckResult, started: float, now: float) -> None:

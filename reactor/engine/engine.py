@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 import trio
 
-from reactor.engine.audit import Audit
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import EventRecorder, Results
 from reactor.engine.events import Cause, Ended, Event, Reloaded
@@ -260,6 +259,8 @@ class Engine:
         self._watch(sorted(self.vertex_table.present))
         self.watch_manager.start(nursery)
         if self.options.audit_interval is not None:
+            from reactor.engine.audit import Audit  # noqa: PLC0415 - a one-shot run has none
+
             nursery.start_soon(Audit(self.dispatcher, self.options.audit_interval).run)
         nursery.start_soon(self._freeze_at_last)
         if self.options.converged_timeout is not None:

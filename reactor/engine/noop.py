@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -67,7 +67,7 @@ class NoopJudge:
         if self._vertex_table.resources[vertex].declared.members:  # its members failed
             return result
         if result.missing is None:
-            up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
+            up = self._likely_cause(vertex)
         else:
             up = self._bringer(vertex, result.missing)
             up = self._later_providers.get(vertex) if up is None else up
@@ -151,7 +151,21 @@ class NoopJudge:
         able = [
             up for up in self._unapplied(vertex, self._before) if any(map(resources[up].might_provide, names))
         ]
-        return min(able, key=lambda up: not concerns(resources[up], *names), default=None)
+        provides_nothing = self._provides_nothing_for(vertex)
+        return min(
+            able, key=lambda up: (not concerns(resources[up], *names), provides_nothing(up)), default=None
+        )
+
+    def _likely_cause(self, vertex: int) -> int | None:
+        """The unapplied vertex before ``vertex`` that is the most likely cause of any failure of it, or None."""
+        ups = self._unapplied(vertex, self._scheduler.topology.strong_predecessors)
+        return min(ups, key=self._provides_nothing_for(vertex), default=None)
+
+    def _provides_nothing_for(self, vertex: int) -> Callable[[int], bool]:
+        """A key that sorts what provides a path that ``vertex`` depends on before all others."""
+        resources = self._vertex_table.resources
+        relied_on = [path.rstrip("/") for path in resources[vertex].relations().depends_on]
+        return lambda up: not concerns(resources[up], *relied_on)
 
     def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
         """The vertices before ``vertex`` (by ``before``) that a real run would change, nearest first."""

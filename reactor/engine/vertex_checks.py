@@ -9,8 +9,8 @@ from typing import Any
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
-from reactor.engine.check import AS_DESIRED, CheckResult, check, examined, inspected_paths
-from reactor.engine.check_completion import CheckCompletion, Repairs, wanted
+from reactor.engine.check import AS_DESIRED, CheckResult, check, inspected_paths
+from reactor.engine.check_completion import CheckCompletion, Repairs, wanted_repairs
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
@@ -254,7 +254,7 @@ class VertexChecks:
         """Begin a repair of ``resource`` unless it is healthy again; return whether the repair is a refresh."""
         asked = {"check"}  # for the health of the composite that it is a member of
         if resource.health_checks:
-            asked = wanted(resource, await self._examined(vertex, resource, AS_DESIRED))
+            asked = wanted_repairs(resource, await self._examined(vertex, resource, AS_DESIRED))
         if asked:
             self._repairs.begins(vertex)
             resource.run_again()
@@ -290,6 +290,8 @@ class VertexChecks:
 
     async def _examined(self, vertex: int, resource: Resource, result: CheckResult) -> CheckResult:
         """``result`` with the health of ``resource``. Health checks use no job, so slow ones do not delay repairs."""
+        from reactor.engine.health_examination import examined  # noqa: PLC0415 - few resources have health checks
+
         self._dispatcher.release_job(vertex)
         async with self._health_limiter:
             return await examined(resource, result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reactor.data.resolve import Layer
+from reactor.data.resolve import DATA, Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.data_sections import (
     add_problem,
@@ -43,7 +43,10 @@ class SiteData:
         )
         self.warnings = [warning(each, source) for each in notes]
         self.is_whole = not self.problems
-        self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
+        origins = {
+            leaf: path if origin == DATA else f"{path} {origin}" for leaf, origin in resolved.layers.items()
+        }
+        self.layer = Layer(path, resolved.values, secret_paths(self._annotations), origins)
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
         """Check the merged data against the annotations of this file."""

@@ -10,7 +10,7 @@ from reactor.graph.globs import covers
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.phrasing import shown
-from reactor.manifest_tests.suite import Expectations, Suite, Test
+from reactor.manifest_tests.suite import Suite, Test
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.redaction import MASK, redacted
@@ -37,9 +37,9 @@ def check(suite: Suite, test: Test) -> list[Difference]:
         loaded = load(suite.manifests, inputs, suite.external)
     except ManifestError as error:
         return [*_problems(test, error)]
-    missed = [Difference(f"no problem contains {shown(each)}", test.place) for each in given.problems]
+    missed = [_missed(test, each) for each in given.problems]
     managed = {ref: each for ref, each in loaded.graph.resources.items() if not _is_declined(each)}
-    return [*missed, *_of_resources(test, managed), *_of_names(given, managed, test.place)]
+    return [*missed, *_of_resources(test, managed), *_of_names(test, managed)]
 
 
 def _is_declined(resource: Resource) -> bool:
@@ -56,13 +56,16 @@ def _problems(test: Test, error: ManifestError) -> Iterator[Difference]:
             yield Difference(f"an unexpected problem: {where}{found.message}", test.place)
         elif matched is not None:
             waiting.remove(matched)
-    for part in waiting:
-        yield Difference(f"no problem contains {shown(part)}", test.place)
+    yield from (_missed(test, part) for part in waiting)
+
+
+def _missed(test: Test, part: str) -> Difference:
+    return Difference(f"no problem contains {shown(part)}", test.place_of("problems"))
 
 
 def _of_resources(test: Test, managed: Mapping[str, Resource]) -> Iterator[Difference]:
     for ref, properties in test.expected.resources.items():
-        place = test.resource_places.get(ref, test.place)
+        place = test.place_of("resources", ref)
         if (resource := managed.get(ref)) is None:
             hint = did_you_mean(ref, managed)
             yield Difference(f"{ref} is not declared{f'; {hint}' if hint else ''}", place)
@@ -91,16 +94,16 @@ def _equal(value: Any, expected: Any) -> bool:
     return bool(value == expected)
 
 
-def _of_names(given: Expectations, managed: Mapping[str, Resource], place: Place) -> Iterator[Difference]:
-    for pattern in given.absent:
+def _of_names(test: Test, managed: Mapping[str, Resource]) -> Iterator[Difference]:
+    for pattern in test.expected.absent:
         for ref in managed:
             if covers(pattern, (ref,)):
-                yield Difference(f"{ref} is declared", place)
-    for pattern, wanted in given.count.items():
+                yield Difference(f"{ref} is declared", test.place_of("absent"))
+    for pattern, wanted in test.expected.count.items():
         count = sum(covers(pattern, (ref,)) for ref in managed)
         if count != wanted:
             matches = "1 resource matches" if count == 1 else f"{count} resources match"
-            yield Difference(f"{matches} {pattern}, not {wanted}", place)
+            yield Difference(f"{matches} {pattern}, not {wanted}", test.place_of("count", pattern))
 
 
 def _merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

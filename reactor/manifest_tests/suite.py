@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
@@ -65,7 +66,12 @@ class Test(NamedTuple):
     name: str
     place: Place
     expected: Expectations
-    resource_places: dict[str, Place]
+    places: dict[tuple[str, str], Place]
+    """Those of its sections, with an empty name, and of the names in them."""
+
+    def place_of(self, section: str, name: str = "") -> Place:
+        """Return the place of a name in a section, or the nearest one that is known."""
+        return self.places.get((section, name)) or self.places.get((section, "")) or self.place
 
 
 class Suite(NamedTuple):
@@ -107,6 +113,10 @@ def read_suite(file: str) -> Suite:
     return Suite(file, manifests, found, found.external, tuple(tests))
 
 
-def _places(node: Mapping, place: Any) -> dict[str, Place]:
-    resources = node.get("resources")
-    return {ref: place(resources.key_at(ref)) for ref in resources} if isinstance(resources, Mapping) else {}
+def _places(node: Mapping, place: Callable[[int], Place]) -> dict[tuple[str, str], Place]:
+    found = {}
+    for section in node:
+        found[section, ""] = place(node.key_at(section))
+        if isinstance(inner := node[section], Mapping):
+            found |= {(section, name): place(inner.key_at(name)) for name in inner}
+    return found

@@ -97,15 +97,20 @@ def redact(text: str) -> str:
     if _known is None:
         return text
     if len(text) <= LONG:
-        return with_each_secret(text, lambda _: MASK)
+        return with_each_secret(text, _mask)
     count = len(_known.values)
     if _masked.get((hash(text), len(text))) == count:
         return text
-    masked = with_each_secret(text, lambda _: MASK)
+    masked = with_each_secret(text, _mask)
     if len(_masked) >= _MOST_MASKED:
         _masked.clear()  # in one step: threads search too
     _masked[hash(masked), len(masked)] = count
     return masked
+
+
+def _mask(secret: str) -> str:
+    """What is shown in place of ``secret``. Its last newline stays: the next line of a diff or a log is another one."""
+    return f"{MASK}\n" if secret.endswith("\n") else MASK
 
 
 def masked_start(text: str, length: int) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar, TypeVarTuple
 
 import trio
 
-from reactor.resource.time_slices import long_slice, preferred
+from reactor.resource.thread_slices import long_slice, preferred
 
 waiter: ContextVar[Callable[[], None] | None] = ContextVar("waiter", default=None)
 """Set by the engine for the task that runs a check."""

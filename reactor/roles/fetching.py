@@ -18,9 +18,10 @@ from reactor.resource.role import RemoteRole
 from reactor.roles.errors import RoleError
 from reactor.roles.git import TIMEOUT, repository, without_credentials
 from reactor.roles.lock_file import Locked
-from reactor.source.address import Address, parse_role_address
+from reactor.source.address import parse_role_address
 from reactor.source.cache import LIMITS, MANIFEST, cache_directory
-from reactor.source.download import Version, download
+from reactor.source.download import download
+from reactor.source.links import Address, Version
 from reactor.source.temp_directory import scratch
 from reactor.trust.inputs import make_own_directory, require_own_directory
 from reactor.trust.rule import DistrustedError

@@ -1,35 +1,14 @@
-"""The URL of a manifest or of data: its parts, and the form that messages may show."""
+"""From the URL of a manifest or of data to its `Address`; refuses what can't be one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.redaction import register_url_secrets
-from reactor.source.links import Link, link_of
+from reactor.source.links import Address, Link, link_of
 
 SUFFIXES = (".tar.gz", ".tgz")
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """``url`` has no credentials: these are in ``user`` and ``password``. ``shown`` is for messages.
-
-    ``link`` reads it if its scheme is not http or https, with the settings that ``context`` names.
-    """
-
-    url: str
-    shown: str
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    context: str = ""
-    link: Link | None = None
-
-    @property
-    def identity(self) -> str:
-        """The address and the context: in two contexts, one address is of two places."""
-        return self.url if self.link is None else f"{self.context} {self.url}"
 
 
 def parse_address(text: str, context: str = "") -> Address:

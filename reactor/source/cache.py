@@ -15,8 +15,9 @@ from typing import Any
 
 from reactor.errors import ReactorError
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.source.address import Address, parse_address, parse_data_address
-from reactor.source.download import DownloadError, Version, download
+from reactor.source.address import parse_address, parse_data_address
+from reactor.source.download import DownloadError, download
+from reactor.source.links import Address, Version
 from reactor.source.temp_directory import is_scratch, scratch
 from reactor.trust.inputs import make_own_directory, open_own, require_own_directory
 from reactor.trust.rule import DistrustedError

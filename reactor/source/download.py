@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from reactor.errors import ReactorError
 from reactor.http.request import HttpError, HttpLimits, HttpRequest
-from reactor.source.address import Address, is_archive
+from reactor.source.address import is_archive
+from reactor.source.links import Address, Version
 
 if TYPE_CHECKING:
     from reactor.http.response import HttpResponse
@@ -21,19 +21,6 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
 _NOT_MODIFIED = 304
 _OK = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The server's identifiers of a version of an archive. They are empty if it sends none."""
-
-    etag: str = ""
-    last_modified: str = ""
-
-    def headers(self) -> dict[str, str]:
-        """Return the request headers that ask for any version except this one."""
-        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in asked.items() if value}
 
 
 class DownloadError(ReactorError):

@@ -1,8 +1,12 @@
-"""The schemes of URLs besides http and https. Each is brought by an entry point, whose value is a `Link`."""
+"""The schemes of URLs besides http and https. Each is brought by an entry point, whose value is a `Link`.
+
+An `Address` says where something is, and a `Version` which one it is, whatever the scheme.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from reactor.resource.entry_points import installed_entry_points
@@ -10,11 +14,42 @@ from reactor.resource.network_value import NetworkValue
 
 if TYPE_CHECKING:
     from reactor.resource.common_properties import Registration
-    from reactor.source.address import Address
-    from reactor.source.download import Version
 
 GROUP = "reactor.links"
 """The group of the entry points. Their names are the schemes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``url`` has no credentials: these are in ``user`` and ``password``. ``shown`` is for messages.
+
+    ``link`` reads it if its scheme is not http or https, with the settings that ``context`` names.
+    """
+
+    url: str
+    shown: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    context: str = ""
+    link: Link | None = None
+
+    @property
+    def identity(self) -> str:
+        """The address and the context: in two contexts, one address is of two places."""
+        return self.url if self.link is None else f"{self.context} {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The server's identifiers of a version of an archive. They are empty if it sends none."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """Return the request headers that ask for any version except this one."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in asked.items() if value}
 
 
 class Publisher(Protocol):

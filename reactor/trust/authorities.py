@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 from collections.abc import Iterator
@@ -23,12 +24,32 @@ def tls_context(
     if authorities is None:
         context = ssl.create_default_context()
     else:
-        with _opened(authorities) as place:
+        with _opened(authorities) as place, _explained(f"{authorities} has no certificate in PEM"):
             context = ssl.create_default_context(cafile=place)
     if certificate is not None:
-        with _opened(certificate) as place, _opened(key or certificate) as key_place:
-            context.load_cert_chain(place, key_place)
+        pair = f"{certificate} with the key {key}" if key else certificate
+        words = f"{pair} is no certificate in PEM with its key, or the key is encrypted"
+        with (
+            _opened(certificate) as place,
+            _opened(key or certificate) as key_place,
+            _explained(words),
+        ):
+            context.load_cert_chain(place, key_place, password=_no_password)
     return context
+
+
+def _no_password() -> str:
+    """Return no password: otherwise OpenSSL would ask for one on the terminal, and wait."""
+    return ""
+
+
+@contextmanager
+def _explained(words: str) -> Iterator[None]:
+    """Raise what OpenSSL says of the content of a file, such as "PEM lib", in ``words``."""
+    try:
+        yield
+    except ssl.SSLError as error:
+        raise OSError(errno.EINVAL, words) from error
 
 
 @contextmanager

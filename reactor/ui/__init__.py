@@ -5,7 +5,6 @@
 - ``status_stream``, ``event_buffer``: changes of status, recent events and diffs;
 - ``page_stream``: sends these to the browser, at fixed intervals;
 - ``details``: everything about one resource; ``page_history``: what the journal has of it;
-- ``time_slice``: splits long work into pieces, so that repairs go first;
 - ``application``: the routes; ``page/``: the files for the browser;
 - ``live_page``: combines these modules for one run;
 - ``fleet_application``: the routes of the page of a fleet; ``fleet_page/``: its files for the browser.

@@ -32,12 +32,12 @@ from reactor.control.run_handle import NoPausesError
 from reactor.graph.export.colours import css_variables
 from reactor.resource.property_types import parse_duration
 from reactor.resource.redaction import redacted
+from reactor.resource.time_slice import TimeSlice
 from reactor.ui.details import details
 from reactor.ui.drawing import DrawingError
 from reactor.ui.event_buffer import KEPT, text_of
 from reactor.ui.live_page import LivePage
 from reactor.ui.request_guard import RequestGuard
-from reactor.ui.time_slice import TimeSlice
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _USUAL_EVENTS = 200

@@ -15,7 +15,7 @@ from reactor.errors import ReactorError
 from reactor.graph.build import with_reversals
 from reactor.graph.graph import Edge, Graph
 from reactor.resource.threads import in_thread
-from reactor.ui.time_slice import TimeSlice
+from reactor.resource.time_slice import TimeSlice
 
 TIMEOUT = 120.0
 """Seconds that the layout may take. 2,000 resources take less than one."""

@@ -13,10 +13,10 @@ import trio
 
 from reactor.control.broadcast import MOST, Subscriber, Subscribers, TooManyReadersError
 from reactor.control.run_handle import RunHandle
+from reactor.resource.time_slice import TimeSlice
 from reactor.ui.drawing import Drawing
 from reactor.ui.event_buffer import EventBuffer, text_of
 from reactor.ui.status_stream import StatusStream
-from reactor.ui.time_slice import TimeSlice
 
 BEAT = 0.1
 """Seconds between two updates."""

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring_ascii as quote
 
 from reactor.control.status_table import StatusTable
 from reactor.engine.engine import Engine
-from reactor.ui.time_slice import TimeSlice
+from reactor.resource.time_slice import TimeSlice
 
 
 class StatusStream:

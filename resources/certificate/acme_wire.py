@@ -121,8 +121,9 @@ class Wire:
                 f"another user can change which ACME server is trusted: {error}", error.hint
             ) from error
         except (HttpError, OSError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise ResourceError(
-                f"the ACME server at {request.url} can't be asked: {error}", "check acme"
+                f"the ACME server at {request.url} can't be asked: {reason}", "check acme"
             ) from error
 
 

@@ -1,5 +1,7 @@
 """``--hiera FILE``: data of a site over those of the manifest, with rules of their own."""
 
+import json
+
 import pytest
 
 from reactor.loading import load
@@ -107,6 +109,21 @@ def test_the_data_command_says_which_layer_it_is(site, tmp_path, reactor):
         "text",
     )
     assert (done.code, done.out) == (0, f"s  # {tmp_path}/site.yaml\n")
+
+
+def test_the_data_command_says_which_override_of_a_site_it_is(site, tmp_path, reactor):
+    site(
+        "hierarchy: {order: [all, none], merge: deep}\n"
+        "data: {name: s, names: [a], of: data}\n"
+        "overrides: {all: {names: [b], deep: {of: all}}, none: {}}"
+    )
+    done = reactor(
+        "data", tmp_path / "m.yaml", "--hiera", tmp_path / "site.yaml", "--explain", "--format", "json"
+    )
+    told, file = json.loads(done.out), str(tmp_path / "site.yaml")
+    assert told["of"]["layer"] == file
+    assert [each["layer"] for each in told["names"]] == [file, f"{file} overrides all"]
+    assert told["deep"]["of"] == {"value": "all", "layer": f"{file} overrides all"}
 
 
 @pytest.mark.parametrize(

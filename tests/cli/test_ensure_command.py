@@ -326,6 +326,7 @@ def test_the_examples_that_need_nothing_work(reactor, kind, tmp_path):
         (("certificate", "/etc/x"), "add --names app.example.com"),
         (("mount", "/mnt"), "add it, for example --device /dev/sdb1"),
         (("ca_certificate", "x"), "add --source /etc/ssl/ca/cert.pem"),
+        (("sysctl", "vm.swappiness", "10"), "all else is an option: see 'reactor ensure sysctl --help'"),
     ],
 )
 def test_a_hint_has_the_options_that_can_be_typed(reactor, words, hint):

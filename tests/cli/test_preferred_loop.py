@@ -14,8 +14,8 @@ from reactor.cli.running.turns import taking_turns
 from reactor.engine.events import Cause, Checked, Result
 from reactor.journal.journal import Journal
 from reactor.journal.store import Store
+from reactor.resource.thread_slices import preferred
 from reactor.resource.threads import in_thread
-from reactor.resource.time_slices import preferred
 
 SHOWN = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))"
 USUAL = "0 0"
@@ -72,7 +72,7 @@ def test_neither_a_program_nor_a_thread_that_is_started_meanwhile_is_preferred()
 
 def test_a_priority_that_somebody_has_set_stays():
     command = f"""
-from reactor.resource.time_slices import preferred
+from reactor.resource.thread_slices import preferred
 import os
 os.nice(3)
 with preferred():
@@ -84,7 +84,7 @@ with preferred():
 def test_nothing_happens_without_the_right_to():
     command = f"""
 import os
-from reactor.resource.time_slices import preferred
+from reactor.resource.thread_slices import preferred
 os.setuid(65534)
 with preferred():
     {SHOWN.partition("; ")[2]}

@@ -1,6 +1,7 @@
 """``reactor test``: tests of manifests, with facts and data in, and resources and problems out."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,19 @@ def test_a_difference_fails_and_says_what_and_where(reactor, suite, expected, me
     assert f"failed  {path}: one\n" in done.out
     assert message in done.out
     assert f"{path}:" in done.out.splitlines()[1]
+
+
+def test_a_difference_has_the_place_of_what_was_expected(reactor, suite):
+    expected = "absent: 'exec#greet a*'", "count: {'user#*': 0,", "        'exec#*': 9}", "problems: nonsense"
+    path = suite("  one:\n" + "".join(f"    {line}\n" for line in expected))
+    first = Path(path).read_text().splitlines().index("  one:") + 2
+    done = reactor("test", "--format", "json", path)
+    differences = json.loads(done.out)["differences"]
+    assert {each["message"]: each["line"] - first for each in differences} == {
+        "no problem contains 'nonsense'": 3,
+        "exec#greet alice is declared": 0,
+        "2 resources match exec#*, not 9": 2,
+    }
 
 
 def test_a_problem_of_the_manifest_fails_unless_it_is_expected(reactor, suite):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reactor.engine.check import MOST_OUTPUT, CheckResult, check, examined
+from reactor.engine.check import CheckResult, check
+from reactor.engine.health_examination import MOST_OUTPUT, examined
 from reactor.engine.outcome import Outcome
 from reactor.testing.scripted import Scripted, scripted
 

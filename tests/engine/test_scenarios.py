@@ -21,6 +21,7 @@ from engine_worlds import managed
 from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
+from reactor.resource.relations import Relations
 from reactor.resource.watch import Watch, Watcher
 from reactor.resources.scaffold import Scaffold
 from reactor.testing.scripted import Scripted, scripted
@@ -585,6 +586,24 @@ async def test_scenario_20_of_several_that_go_before_the_one_that_provides_it_is
     lacking = Lacking(name="c", after=[ref if is_nearer else "scripted#a"])
     _, story = await converge_once(provider, other, lacking, options=RunOptions(noop=True))
     assert story.checks("lacking#c")[0].actions[0].startswith(f"Can't tell before {ref} is applied")
+
+
+@pytest.mark.parametrize("missing", [None, "service#c"])
+async def test_scenario_20_of_several_that_go_before_the_one_it_depends_on_is_named(
+    missing, tmp_path, autojump_clock
+):
+    class Lacking(Scripted, kind="lacking"):
+        def relations(self):
+            return Relations(depends_on=(f"{tmp_path}/b.d/",))
+
+        async def observe(self):
+            raise ResourceError("there is no service", missing=missing)
+
+    (tmp_path / "b.d").mkdir()
+    brings = managed(tmp_path / "b.d" / "x")
+    lacking = Lacking(name="c", require=["scripted#a", brings.ref])
+    _, story = await converge_once(scripted("a"), brings, lacking, options=RunOptions(noop=True))
+    assert story.checks("lacking#c")[0].actions[0].startswith(f"Can't tell before {brings.ref} is applied")
 
 
 @pytest.mark.parametrize(

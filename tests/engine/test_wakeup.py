@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from reactor.engine.dispatcher import Wakeup
+from reactor.engine.wakeup import Wakeup
 
 
 class Due:

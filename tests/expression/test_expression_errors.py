@@ -72,6 +72,15 @@ ERRORS = {
 }
 
 
+@pytest.mark.parametrize("default", ["", ", 'test'"])
+def test_a_root_of_lookup_in_capitals_is_an_error_even_with_a_default(default):
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(f"lookup('Facts.env'{default})").evaluate(
+            Scope({"Facts": {"env": "prod"}}, strict=True)
+        )
+    assert caught.value.hint == "write lookup('facts.env')"
+
+
 @pytest.mark.parametrize("text", ERRORS)
 def test_an_error_points_at_its_culprit(text):
     message, culprit, hint = ERRORS[text]

@@ -71,6 +71,11 @@ def test_what_is_masked_already_stays_as_it_is_whatever_the_secret(secret):
     assert redaction.redact(masked) == masked
 
 
+def test_the_line_after_a_secret_with_a_last_newline_stays_a_line_of_its_own():
+    redaction.register_secret("hunter2hunter\n")
+    assert redaction.redact("+a hunter2hunter\n+b\n") == f"+a {redaction.MASK}\n+b\n"
+
+
 def test_without_secrets_nothing_is_touched():
     text = "nothing to hide"
     assert redaction.redact(text) is text

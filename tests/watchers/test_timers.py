@@ -8,8 +8,8 @@ import trio
 import trio.testing
 from watch_recorder import Recorder
 
+from reactor.resource.time_slice import SLICE
 from reactor.resource.watch import TimerWatch
-from reactor.watchers.time_slice import SLICE
 from reactor.watchers.timers import TimerWatcher
 
 

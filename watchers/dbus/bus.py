@@ -11,11 +11,11 @@ from typing import Any
 
 import trio
 
+from reactor import TimeSlice
 from reactor.watchers.dbus.calls import call_frame
 from reactor.watchers.dbus.matches import DAEMON, Match, Router, Subscription
 from reactor.watchers.dbus.transport import CallError, LibraryName, NoBusError, library, open_stream
 from reactor.watchers.dbus.wire import Message, frame_length
-from reactor.watchers.time_slice import TimeSlice
 
 _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
 PROPERTIES = "org.freedesktop.DBus.Properties"

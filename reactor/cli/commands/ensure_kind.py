@@ -137,9 +137,14 @@ class Call:
 
     def _spoken(self, problem: Diagnostic) -> Diagnostic:
         """The problem; the hint for an option has options, not properties."""
-        if not problem.hint or problem.place is None or problem.place.file != COMMAND_LINE:
+        if problem.place is None or problem.place.file != COMMAND_LINE:
             return problem
-        return problem._replace(hint=self._options.spoken(problem.hint))
+        if problem.hint:
+            return problem._replace(hint=self._options.spoken(problem.hint))
+        if problem.message.startswith("ensure must be "):  # as in 'ensure sysctl vm.swappiness 10'
+            hint = f"all else is an option: see 'reactor ensure {self._kind} --help'"
+            return problem._replace(hint=hint)
+        return problem
 
     def _outlook(self, entry: Entry, problems: Problems) -> Prerequisites:
         with reporting_session_errors(self._bad_usage):

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import trio
 
-from reactor.source.address import Address
-from reactor.source.links import Link, link_of
+from reactor.source.links import Address, Link, link_of
 
 _SPREAD = 0.2
 """The share by which an interval is shorter or longer, so that not all hosts look at the same time."""

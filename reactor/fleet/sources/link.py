@@ -16,9 +16,8 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.sources import place as places
 from reactor.fleet.sources.connections import Connections
 from reactor.fleet.sources.place import Place, parse_place
-from reactor.source.address import Address
-from reactor.source.download import MAX_BYTES, DownloadError, Version
-from reactor.source.links import State
+from reactor.source.download import MAX_BYTES, DownloadError
+from reactor.source.links import Address, State, Version
 
 if TYPE_CHECKING:
     from reactor.fleet.sources.publisher import NatsPublisher

@@ -1,5 +1,9 @@
 """Exports the graph: text for Graphviz and Mermaid, JSON, SVG, one HTML page, PNG.
 
+- formats: ``dot``, ``mermaid``, ``json_graph``, ``svg``, ``png``, ``html``;
+- what they share: ``picture``: vertices and edges; ``folds``: groups many in one box; ``layout``: places the boxes;
+  ``routes``: leads the edges between them; ``colours``: of states, edges and pages.
+
 Each format is a module with ``render(graph, states=None)``; the same graph and states give the same bytes.
 """
 

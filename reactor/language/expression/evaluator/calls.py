@@ -21,6 +21,7 @@ from reactor.language.expression.evaluation import (
 )
 from reactor.language.expression.gjson.paths import get
 from reactor.language.expression.nodes import Call, Method, Predicate, walk
+from reactor.language.expression.scope import Scope
 from reactor.language.values import describe_kind, kind, method_text
 
 _HOST_COST = 100
@@ -100,6 +101,7 @@ def _lookup(node: Call, arguments: list[Closure]) -> Closure:
         found = _found(evaluation, path)
         if found is not MISSING:
             return evaluation.note_secret(found)
+        _refuse_root_in_capitals(evaluation.scope, path)
         if default and default[0] is not None:
             return default[0]
         hint = f"give a default: lookup('{path}', 'default')"
@@ -110,6 +112,17 @@ def _lookup(node: Call, arguments: list[Closure]) -> Closure:
         raise missing
 
     return lookup
+
+
+def _refuse_root_in_capitals(scope: Scope, path: str) -> None:
+    """Raise FunctionError for a path such as ``Facts.role``: it is always missing, so a default would hide the mistake.
+
+    Not in the form of CCM, which takes the default.
+    """
+    root = path.partition(".")[0]
+    if scope.strict and root in scope.names and root not in scope.lookup_names:
+        hint = f"write lookup('{root.lower()}{path[len(root) :]}')"
+        raise FunctionError(f"the roots of lookup are in lower case, and {root} is not", hint)
 
 
 def _found(evaluation: Evaluation, path: Any) -> Any:

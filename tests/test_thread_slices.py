@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from reactor.resource import time_slices
-from reactor.resource.time_slices import long_slice
+from reactor.resource import thread_slices
+from reactor.resource.thread_slices import long_slice
 
 RUNTIME = 5
 SINCE = (6, 12)
 
 
 def slice_here():
-    attributes = time_slices._attributes()
+    attributes = thread_slices._attributes()
     assert attributes is not None
     return attributes[RUNTIME]
 
@@ -31,7 +31,7 @@ def in_thread_of_its_own(work):
 @pytest.fixture
 def _kernel_has_slices():
     major, minor = platform.release().split(".")[:2]
-    if (int(major), int(minor.partition("-")[0])) < SINCE or time_slices._numbers_here is None:
+    if (int(major), int(minor.partition("-")[0])) < SINCE or thread_slices._numbers_here is None:
         pytest.skip("the kernel or the machine has no slices that can be set")
 
 
@@ -73,6 +73,6 @@ def test_a_policy_of_another_kind_is_left_as_it_is():
 
 
 def test_a_machine_of_another_kind_has_no_long_slices(monkeypatch):
-    monkeypatch.setattr(time_slices, "_numbers_here", None)
+    monkeypatch.setattr(thread_slices, "_numbers_here", None)
     with long_slice():
-        assert time_slices._attributes() is None
+        assert thread_slices._attributes() is None

@@ -11,7 +11,10 @@ SLICE = 0.0005
 
 
 class TimeSlice:
-    """Measures a slice of work: ``if time_slice.used_up(): await time_slice.yield_to_loop()``."""
+    """Measures a slice of work. Call `step` for each small piece of it.
+
+    Where pieces are very many, ``if time_slice.used_up(): await time_slice.yield_to_loop()`` does the same in less time.
+    """
 
     def __init__(self) -> None:
         self._ends = perf_counter() + SLICE
@@ -24,3 +27,8 @@ class TimeSlice:
         """Let other tasks run, and begin a new slice."""
         await trio.lowlevel.checkpoint()
         self._ends = perf_counter() + SLICE
+
+    async def step(self) -> None:
+        """Let other tasks run if the slice is used up."""
+        if self.used_up():
+            await self.yield_to_loop()
