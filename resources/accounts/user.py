@@ -21,6 +21,7 @@ from reactor import (
     in_thread,
 )
 from reactor.resources.accounts import undoing
+from reactor.resources.accounts.commands import refuse_unwritable
 from reactor.resources.accounts.database import (
     GROUP,
     PASSWD,
@@ -183,7 +184,8 @@ class User(UserProperties, kind="user"):
         return plan_user(self, state)
 
     async def preflight(self, state: UserState) -> None:
-        """Check that the uid is free, the groups exist, and the home directory can be created or moved."""
+        """Check that the files can be written, the uid is free, the groups exist, and the home can be created or moved."""
+        refuse_unwritable(plan_user(self, state))
         await refuse_user(self, state)
 
     async def reversal(self, state: UserState) -> Self:
