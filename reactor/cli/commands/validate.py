@@ -13,7 +13,7 @@ from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
 from reactor.console.number_format import counted
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -58,13 +58,24 @@ def validate(
         resources, error = _loaded(names, inputs, external)
         if error is not None:
             invalid = True
-            show_diagnostics(error.diagnostics, as_json=form == "json", texts=error.texts)
+            problems = error.diagnostics if together else [*map(_with_way_out, error.diagnostics)]
+            show_diagnostics(problems, as_json=form == "json", texts=error.texts)
         elif form == "json":
             click.echo(line({"event": "valid", "manifest": manifest, "resources": resources}), nl=False)
         else:
             click.echo(f"{manifest}: ok, {counted(resources, 'resource')}")
     if invalid:
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
+
+
+def _with_way_out(problem: Diagnostic) -> Diagnostic:
+    """The problem; that of a missing name says what to do if another manifest has it."""
+    if problem.code != "R0202":
+        return problem
+    words = (
+        "if another manifest declares it, validate them with --together, or accept its name with --external"
+    )
+    return problem._replace(notes=(*problem.notes, (words, None)))
 
 
 def _loaded(
