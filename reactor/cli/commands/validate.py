@@ -32,7 +32,7 @@ def validate(
     form: Format,
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show every problem of each MANIFEST: in its syntax, properties, references and order.
+    """Show every problem of each MANIFEST: in its syntax, properties, references and order, and in its templates.
 
     Each manifest is validated by itself, unless --together is set. The manifests in a directory are always validated
     together.
@@ -82,13 +82,15 @@ def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
     """Load the manifest. Return the number of its resources, or its problems."""
-    from reactor.cli.running.foresight import expected_failures
+    from reactor.cli.running.foresight import expected_failures, template_problems
     from reactor.loading import load
 
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
         return 0, error
+    if problems := template_problems(program):
+        return 0, ManifestError(problems, program.files)
     for warning in (*program.warnings, *expected_failures(program)):
         warn(warning)
     return len(program.graph.resources), None
