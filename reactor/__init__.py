@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         PathState,
         Relations,
         SandboxAccess,
+        TemplateSource,
     )
     from reactor.resource.role import RemoteRole, RoleResource
     from reactor.resource.threads import in_thread, stop_if_cancelled
@@ -155,7 +156,7 @@ _HOMES = {
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
-    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess"),
+    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess", "TemplateSource"),
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.role": ("RemoteRole", "RoleResource"),
     "reactor.resource.threads": ("in_thread", "stop_if_cancelled"),
@@ -226,6 +227,7 @@ __all__ = [
     "SandboxAccess",
     "SingleFile",
     "TemplateError",
+    "TemplateSource",
     "TemplateSourceError",
     "TimeSlice",
     "TimerWatch",

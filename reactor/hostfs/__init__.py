@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     )
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, replaced_text, secret_diff
     from reactor.hostfs.downloads import opened_downloads
-    from reactor.hostfs.errors import ErrorContext, permission_hint, read_only_hint, resource_error
+    from reactor.hostfs.errors import ErrorContext, permission_hint, resource_error
     from reactor.hostfs.extended import (
         Extended,
         read_extended,
@@ -141,7 +141,7 @@ _HOMES = {
     "create_and_remove": ("create_directory", "make_directories", "make_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
-    "errors": ("ErrorContext", "permission_hint", "read_only_hint", "resource_error"),
+    "errors": ("ErrorContext", "permission_hint", "resource_error"),
     "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
     "links": ("KEEP", "LinkOwner", "find_stale_links", "link_text", "remove_stale_links", "set_link_owner", "write_link"),
@@ -230,7 +230,6 @@ __all__ = [
     "read",
     "read_extended",
     "read_now",
-    "read_only_hint",
     "read_record",
     "refuse_exposed",
     "refuse_exposed_program",

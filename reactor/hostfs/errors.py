@@ -13,12 +13,12 @@ _TOO_TIGHT = (
     "if reactor is a service, its sandbox may be too tight for the current manifest:"
     " run 'reactor service install MANIFEST' again"
 )
-READ_ONLY_HINT = f"mount the file system writable; {_TOO_TIGHT}"
+_READ_ONLY = f"mount the file system writable; {_TOO_TIGHT}"
 _LEASED = "a program holds a lease on it, see fcntl(2), as a file server does: /proc/locks names its pid"
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
     errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, clear that flag with chattr -ia",
-    errno.EROFS: READ_ONLY_HINT,
+    errno.EROFS: _READ_ONLY,
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",
     errno.EBUSY: "something is mounted there: unmount it first",
@@ -61,14 +61,6 @@ def permission_hint(usual: str) -> str:
         if "NoNewPrivs:\t1\n" in status.read():  # as in each sandbox that the service has
             return f"{usual}; {_TOO_TIGHT}"
     return usual
-
-
-def read_only_hint(path: str) -> str | None:
-    """What to do if the file system of ``path`` is mounted read-only; None if it is not."""
-    try:
-        return READ_ONLY_HINT if os.statvfs(path).f_flag & os.ST_RDONLY else None
-    except OSError:
-        return None
 
 
 class ErrorContext:

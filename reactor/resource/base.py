@@ -17,7 +17,15 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.property_types import References
-from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
+from reactor.resource.relations import (
+    NO_RELATIONS,
+    Claim,
+    Contradiction,
+    Exclusion,
+    Relations,
+    SandboxAccess,
+    TemplateSource,
+)
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
 
@@ -251,6 +259,10 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
 
         A path that ends with a slash means everything in that directory.
         """
+        return ()
+
+    def template_sources(self) -> Iterable[TemplateSource]:
+        """The templates that this renders, as far as they exist. Raises ResourceError if they can't be read."""
         return ()
 
     def lasting_state(self) -> "Sequence[PathState] | None":

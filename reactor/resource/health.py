@@ -124,7 +124,7 @@ class HealthCheck(FrozenModel):
     """How many attempts before the result counts; the first ok ends them."""
     try_sleep: Duration = 1.0
     """The wait between two attempts."""
-    timeout: Duration = 0.0
+    timeout: Duration = 300.0
     """The longest time that one attempt may take; then the result is unknown. 0 is no limit."""
     interval: Annotated[Duration, Field(gt=0)] | None = None
     """Check the resource and its health this often in addition, while reactor keeps watching."""

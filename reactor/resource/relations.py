@@ -121,6 +121,15 @@ class PlacedClaim(NamedTuple):
     is_attributes_only: bool
 
 
+class TemplateSource(NamedTuple):
+    """The template at ``path`` with its text, and how it is compiled: by which engine, with which delimiters if not the usual."""
+
+    path: str
+    text: str
+    engine: str
+    delimiters: tuple[str, str] | None
+
+
 class PathState(NamedTuple):
     """What is at ``path`` when a check finds a resource as desired.
 

@@ -5,14 +5,32 @@ Each of these programs locks the account files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import trio
 
-from reactor import ResourceError, in_thread
-from reactor.hostfs import read_only_hint
+from reactor import Plan, ResourceError, in_thread
+from reactor.hostfs import refuse_replacement
+from reactor.resources.accounts.database import GROUP, PASSWD, SHADOW
 from reactor.resources.accounts.numbers import Choice
 from reactor.resources.process import perform
 
-_ACCOUNTS = "/etc"
+_GSHADOW = "/etc/gshadow"
+_USERS, _GROUPS = (PASSWD, SHADOW), (GROUP, _GSHADOW)
+
+_WRITTEN = {
+    "useradd": (*_USERS, *_GROUPS),
+    "usermod": _USERS,
+    "userdel": (*_USERS, *_GROUPS),
+    "chpasswd": _USERS,
+    "chage": _USERS,
+    "groupadd": _GROUPS,
+    "groupdel": _GROUPS,
+    "groupmod": (GROUP, PASSWD),
+    "gpasswd": _GROUPS,
+}
+"""The files that each program opens for writing, also if it then changes only one of them."""
 
 _changing = trio.Lock()
 
@@ -35,10 +53,35 @@ async def create(program: str, option: str, choice: Choice, *arguments: str) -> 
         await _run(program, *(() if number is None else (option, str(number))), *arguments)
 
 
+def refuse_unwritable(plan: Plan) -> None:
+    """Raise the ResourceError with which an action of ``plan`` would fail, because a file that it writes is protected.
+
+    The file system is read-only, or chattr(1) protects the file.
+    """
+    for action in plan:
+        if isinstance(run := action.run, partial) and run.func in (change, create):
+            _refuse_unwritable(run.args)
+
+
+def _refuse_unwritable(arguments: Sequence[object]) -> None:
+    also = _GROUPS if arguments[0] == "usermod" and "--groups" in arguments else ()
+    for path in (*_WRITTEN[str(arguments[0])], *also):
+        refuse_replacement(path)
+
+
 async def _run(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as above
     try:
         await perform(*arguments, input=input)
     except ResourceError as error:
         missing = "does not exist" in error.message
         hint = next((hint for word, hint in _HINTS.items() if missing and word in error.message), error.hint)
-        raise ResourceError(error.message, hint or read_only_hint(_ACCOUNTS)) from error
+        raise ResourceError(error.message, hint or _protection_hint(arguments)) from error
+
+
+def _protection_hint(arguments: Sequence[object]) -> str | None:
+    """What to do if the program failed because of a file that is protected; None if that is not the reason."""
+    try:
+        _refuse_unwritable(arguments)
+    except ResourceError as error:
+        return error.hint
+    return None

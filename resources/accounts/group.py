@@ -118,7 +118,8 @@ class Group(Resource[GroupLine | None], kind="group"):
         return (*plan, *self._change_members(() if state is None else state.members))
 
     async def preflight(self, state: GroupLine | None) -> None:
-        """Check that the gid is free, the members exist, and a group to remove is not the primary group of a user."""
+        """Check that the files can be written, the gid is free, the members exist, and no user has the group to remove."""
+        commands.refuse_unwritable(self.plan(state, refresh=False))
         if self.ensure == "absent":
             refuse_removal(state)
         else:

@@ -21,6 +21,7 @@ from reactor import (
     in_thread,
 )
 from reactor.resources.accounts import undoing
+from reactor.resources.accounts.commands import refuse_unwritable
 from reactor.resources.accounts.database import (
     GROUP,
     PASSWD,
@@ -94,14 +95,17 @@ class User(UserProperties, kind="user"):
         return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
 
     def claims(self) -> Iterable[Claim]:
-        """The name, the uid, that the groups exist, and of the further ones that they have the user as a member."""
+        """The name, the uid, the home if it is made, the groups, and of the further ones the user as their member."""
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.ensure == "absent":
             return
+        if self.home is not None and self._makes_home:
+            yield Claim("path", self.home, {"ensure": "directory"})
         if self.uid is not None and not self.non_unique:
             yield Claim(USER_NUMBERS, str(self.uid), {"name": self.name})
-        if isinstance(self.group, str):
-            yield Claim("group", self.group, {"ensure": "present"})
+        primary = self.name if self.group is None else self.group
+        if isinstance(primary, str):
+            yield Claim("group", primary, {"ensure": "present"})
         for group in self.groups or ():
             yield Claim("group", group, {"ensure": "present"})
             yield Claim(members_of(group), self.name, {"groups": True})
@@ -180,7 +184,8 @@ class User(UserProperties, kind="user"):
         return plan_user(self, state)
 
     async def preflight(self, state: UserState) -> None:
-        """Check that the uid is free, the groups exist, and the home directory can be created or moved."""
+        """Check that the files can be written, the uid is free, the groups exist, and the home can be created or moved."""
+        refuse_unwritable(plan_user(self, state))
         await refuse_user(self, state)
 
     async def reversal(self, state: UserState) -> Self:

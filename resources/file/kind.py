@@ -22,6 +22,7 @@ from reactor import (
     Relations,
     Resource,
     SandboxAccess,
+    TemplateSource,
     in_thread,
     own_renames,
 )
@@ -309,10 +310,21 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The content that the template renders."""
         from reactor.resources.file.template import TemplateContent  # noqa: PLC0415 - few files have one
 
-        is_set = "engine" in self.model_fields_set or not self.declared.form.is_ccm
-        engine = self.engine if is_set else "jet"
         path = cast("TemplatePath", self.template)
-        return TemplateContent(path, engine, self.data, is_secret=bool(self.secrets))
+        return TemplateContent(path, self._used_engine, self.data, is_secret=bool(self.secrets))
+
+    @property
+    def _used_engine(self) -> str:
+        is_set = "engine" in self.model_fields_set or not self.declared.form.is_ccm
+        return self.engine if is_set else "jet"
+
+    def template_sources(self) -> Iterable[TemplateSource]:
+        """The template."""
+        if self.ensure == "present" and self.template is not None:
+            from reactor.resources.file.template import SourceFile  # noqa: PLC0415 - as above
+
+            text = SourceFile(self.template).read(os.path.basename(self.template))
+            yield TemplateSource(self.template, text or "", self._used_engine, None)
 
     @property
     def holds_secrets(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reactor import ResourceError
 from reactor.resources.network.link_observer import IFF_UP
-from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
+from reactor.resources.network.link_properties import BOND_MODES, TYPES, LinkProperties
 from reactor.resources.network.link_table import find_link, index_of
 from reactor.resources.network.property_types import IPV4, IPV6
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
@@ -26,6 +26,8 @@ _VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
 """Bytes of the outer headers: Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
 
 _MASTERS = ("bridge", "bond")
+_NO_MEMBER = (errno.EOPNOTSUPP, errno.ELOOP)
+"""The errors for a link that can't belong to its master."""
 
 _COMES_BY_ITSELF = "add its type to create it; a link that appears by itself is awaited. See: ip link"
 
@@ -39,7 +41,7 @@ async def create(wanted: LinkProperties) -> None:
     with RtnetlinkSocket(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
-        await _check_parent(kernel, wanted)
+        await check_parent(kernel, wanted)
         with explained(f"create the {wanted.type} {wanted.interface}"):
             try:
                 await kernel.change_slowly(creation(wanted, parent, master))
@@ -56,14 +58,14 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
         index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if "mtu" in names:
-            await _check_parent(kernel, wanted)
+            await check_parent(kernel, wanted)
         if goes_down_first:
             await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
         try:
             await kernel.change_slowly(change(wanted, names, index, master))
         except OSError as error:
-            if error.errno == errno.EOPNOTSUPP and master is not None:
-                await _check_master(kernel, wanted)
+            if error.errno in _NO_MEMBER and master is not None:
+                await check_master(kernel, wanted)
             if error.errno == errno.EBUSY and master is not None:
                 raise ResourceError(f"{wanted.interface} can't belong to {wanted.master}", _ROLES) from error
             raise
@@ -75,12 +77,29 @@ async def delete(wanted: LinkProperties) -> None:
         await kernel.change_slowly(message(RTM_DELLINK, index=await index_of(kernel, wanted.interface)))
 
 
-async def _check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
-    """Raise ResourceError when the master can't have members: the error of the kernel is only "not supported"."""
+async def check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
+    """Raise ResourceError when the master can't have this member: the error of the kernel is only "not supported".
+
+    Kinds of masters that reactor does not make, such as a VRF, are left to the kernel.
+    """
     found = None if wanted.master is None else await find_link(kernel, wanted.master)
-    if found is not None and found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") not in _MASTERS:
+    if found is None:
+        return
+    kind = _kind_of(found)
+    if kind not in _MASTERS and (kind is None or kind in TYPES):
         words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
+    member = await find_link(kernel, wanted.interface)
+    if kind == "bridge" and (wanted.type if member is None else _kind_of(member)) == "bridge":
+        words = f"{wanted.interface} is a bridge, and can't belong to {wanted.master}, which is one, too"
+        raise ResourceError(
+            words, f"connect them by a veth: give one end to {wanted.master}, the other to {wanted.interface}"
+        )
+
+
+def _kind_of(found: Any) -> str | None:
+    kind: str | None = found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
+    return kind
 
 
 async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
@@ -90,14 +109,15 @@ async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, erro
         raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}") from error
     if error.errno == errno.EBUSY and wanted.parent:
         raise ResourceError(f"{wanted.interface} can't be on {wanted.parent}", _ROLES) from error
+    if error.errno in _NO_MEMBER:
+        await check_master(kernel, wanted)
     if error.errno == errno.EOPNOTSUPP:
-        await _check_master(kernel, wanted)
         words = f"this kernel can't make a {wanted.type}: {error.strerror}"
         hint = "its module is missing: load or install it, or choose another type"
         raise ResourceError(words, hint) from error
 
 
-async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
+async def check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     """Raise ResourceError when the parent does not allow the link as desired.
 
     The kernel would move a macvlan to another parent, refuse an MTU without a reason, or create a vxlan with a smaller
@@ -106,7 +126,7 @@ async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None
     parent = None if wanted.parent is None else await find_link(kernel, wanted.parent)
     if parent is None:
         return
-    if wanted.type == parent.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") == "macvlan":
+    if wanted.type == _kind_of(parent) == "macvlan":
         words = f"{wanted.parent} is a macvlan, and {wanted.interface} would be created on its parent instead"
         raise ResourceError(words, f"use that one as `parent`; see: ip link show {wanted.parent}")
     needed, found = (wanted.mtu or 0) + _overhead(wanted), parent.get_attr("IFLA_MTU")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 from reactor import ResourceError
 from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import LinkProperties
+from reactor.resources.network.link_requests import check_master, check_parent
 from reactor.resources.network.link_state import LinkState
 from reactor.resources.network.link_table import find_index, find_link, index_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, link_path
@@ -31,6 +34,10 @@ async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
         if state is None and wanted.peer is not None and await find_index(kernel, wanted.peer) is not None:
             words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
             raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}")
+        if state is None or wanted.mtu not in (None, state.mtu):
+            await check_parent(kernel, wanted)
+        if state is None or wanted.master not in (None, state.master):
+            await check_master(kernel, wanted)
 
 
 async def refuse_address(netns: str | None, link: str) -> None:
@@ -40,7 +47,7 @@ async def refuse_address(netns: str | None, link: str) -> None:
 
 
 async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
-    """Raise the ResourceError with which adding the route would fail. Gateways are checked for the main table only."""
+    """Raise the ResourceError with which adding the route would fail."""
     gateway, link = wanted.way
     with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
         index = None if link is None else await _require_link(kernel, netns, link)
@@ -49,8 +56,21 @@ async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
             if found is not None and not found["flags"] & IFF_UP:
                 words = f"can't route {wanted.network} {wanted.way}: the link {link} is down"
                 raise ResourceError(words, "the link must be up")
-        if gateway is not None and wanted.table == MAIN_TABLE:
+        if gateway is not None and not await _is_in_network_of(kernel, gateway, wanted.table):
             await _require_neighbour(kernel, gateway, wanted, index)
+
+
+async def _is_in_network_of(kernel: RtnetlinkSocket, gateway: IPAddress, table: int) -> bool:
+    """Whether ``table``, which is not the main one, has the network of ``gateway``: the kernel looks there first."""
+    if table == MAIN_TABLE:
+        return False
+    for frame in await kernel.dump(message(RTM_GETROUTE, family=FAMILIES[gateway.version])):
+        route = decoded(frame)
+        if route.get_attr("RTA_TABLE") == table and route.get_attr("RTA_GATEWAY") is None:
+            network = f"{route.get_attr('RTA_DST') or gateway}/{route['dst_len']}"
+            if gateway in ipaddress.ip_network(network, strict=False):
+                return True
+    return False
 
 
 async def _missing_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> ResourceError | None:

@@ -19,6 +19,7 @@ from reactor import (
     PropertyProblem,
     Relations,
     Resource,
+    TemplateSource,
     emit_output,
     in_thread,
     sandboxed_engine,
@@ -235,14 +236,25 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
     def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
+    @property
+    def _delimiters(self) -> tuple[str, str] | None:
+        if self.left_delimiter is None or self.right_delimiter is None:
+            return None
+        return self.left_delimiter, self.right_delimiter
+
+    def template_sources(self) -> Iterable[TemplateSource]:
+        """All files of the tree."""
+        tree = SourceTree(self.source)
+        for path in sorted(tree.refresh()):
+            if (text := tree.read(path)) is not None:
+                whole = os.path.join(self.source, path)
+                yield TemplateSource(whole, text, self.used_engine, self._delimiters)
+
     @cached_property
     def _renderer(self) -> Renderer:
-        delimiters = None
-        if self.left_delimiter is not None and self.right_delimiter is not None:
-            delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
             SourceTree(self.source),
-            partial(sandboxed_engine(self.used_engine).tree, delimiters=delimiters),
+            partial(sandboxed_engine(self.used_engine).tree, delimiters=self._delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,

@@ -29,9 +29,8 @@ from reactor import (
     Watch,
     escaped,
 )
-from reactor.hostfs import Parent, refuse_read_only
 from reactor.resources.tidy.rule import Rule, parse_size, shown_size
-from reactor.resources.tidy.sweep import Due, Found, Sweep
+from reactor.resources.tidy.sweep import Due, Found, Sweep, refuse_unremovable
 from reactor.watchers.alarms import Alarm, AlarmWatch
 
 _SHOWN = 100
@@ -139,9 +138,8 @@ class Tidy(Resource[Found], kind="tidy"):
             raise state.unread
 
     async def preflight(self, state: Found) -> None:
-        """Raise the ResourceError with which the removal would fail: the file system is read-only."""
-        with Parent(state.due[0].path) as (directory, _):
-            refuse_read_only(directory)
+        """Raise the ResourceError with which the removal would fail: the file system is read-only, or chattr(1) forbids it."""
+        await refuse_unremovable(state.due)
 
     def relations(self) -> Relations:
         """Its relations to other resources.

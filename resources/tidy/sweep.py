@@ -17,7 +17,16 @@ from typing import NamedTuple
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import ErrorContext, mounted_below, open_path, remove_same, scan_directory
+from reactor.hostfs import (
+    ErrorContext,
+    Parent,
+    mounted_below,
+    open_path,
+    refuse_read_only,
+    refuse_unchangeable,
+    remove_same,
+    scan_directory,
+)
 from reactor.resources.tidy.rule import Rule
 
 _AT_ONCE = 100
@@ -197,6 +206,31 @@ class Sweep:
                 await remove_same(due.path, due.device, due.inode)
         elif self._rule.due_at(os.path.basename(due.path), seen) <= time.time():
             await remove_same(due.path, due.device, due.inode)
+
+
+async def refuse_unremovable(due: Collection[Due]) -> None:
+    """Raise the ResourceError of the first of ``due`` that certainly can't be removed.
+
+    Its file system is read-only, or chattr(1) protects it or its directory.
+    """
+    if len(due) > _AT_ONCE:
+        await in_thread(_refuse_unremovable, due)
+    else:
+        _refuse_unremovable(due)
+
+
+def _refuse_unremovable(due: Collection[Due]) -> None:
+    for each in due:
+        with suppress(FileNotFoundError), ErrorContext(f"remove {each.path}"):
+            with Parent(each.path) as (directory, _):
+                refuse_read_only(directory)
+                refuse_unchangeable(directory)
+            handle = open_path(each.path)
+            try:
+                if stat.S_ISREG(os.fstat(handle).st_mode):  # to open a device for its flags may do something
+                    refuse_unchangeable(handle)
+            finally:
+                os.close(handle)
 
 
 def _stat_of(path: str) -> os.stat_result | None:

@@ -200,8 +200,14 @@ def test_validate_takes_each_by_itself_unless_they_are_together(reactor, parts, 
     alone = reactor("validate", web, base)
     assert (alone.code, alone.out) == (2, f"{base}: ok, 1 resource\n")
     assert f"there is no file#{tmp_path}/base in the manifest" in alone.err
+    assert (
+        "note: if another manifest declares it, validate them with --together, or accept its name with --external"
+        in alone.err
+    )
     together = reactor("validate", "--together", web, base)
     assert (together.code, together.out) == (0, f"{web} {base}: ok, 2 resources\n")
+    web_twice = reactor("validate", "--together", web, web)
+    assert "--together" not in web_twice.err
     assert reactor("validate", parts).out == f"{parts}: ok, 2 resources\n"
 
 

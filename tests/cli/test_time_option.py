@@ -63,9 +63,20 @@ def test_what_is_no_duration_is_refused_with_the_way_to_write_one(text, least, w
         at_least(least)(None, None, text)
 
 
-def test_releases_and_pushes_take_durations(reactor, tmp_path):
+def test_a_duration_may_be_too_long():
+    with pytest.raises(click.BadParameter, match="it must be at most 3600s"):
+        at_least(1, 3600)(None, None, "2h")
+
+
+def test_every_command_takes_durations(reactor, tmp_path):
     (tmp_path / "manifest.yaml").write_text("resources: []\n")
-    for words in (("fleet", "release", tmp_path, "web", "--soak"), ("push", tmp_path, "web1", "--timeout")):
+    for words in (
+        ("fleet", "release", tmp_path, "web", "--soak"),
+        ("push", tmp_path, "web1", "--timeout"),
+        ("push", tmp_path, "web1", "--connect-timeout"),
+        ("run", tmp_path, "--converged-timeout"),
+        ("run", tmp_path, "--health-interval"),
+    ):
         done = reactor(*words, "soon")
         assert done.code == 2
         assert "'soon' is not a duration" in done.err

@@ -171,3 +171,37 @@ def test_a_manifest_that_a_run_would_refuse_is_warned_of(reactor, manifest):
     assert done.err == (
         f"warning: 'reactor run' would refuse {path}: {path} can be written by every user (chmod o-w {path})\n"
     )
+
+
+TEMPLATES = """
+resources:
+  - file:
+      - {dir}/out: { ensure: present, template: a.j2, {own} }
+  - scaffold:
+      - {dir}/made: { ensure: present, source: tree, engine: go }
+"""
+
+
+def test_a_template_that_can_not_be_compiled_is_an_error_with_its_place(reactor, manifest, tmp_path):
+    path = manifest(TEMPLATES)
+    (path.parent / "a.j2").write_text("a\n{% if x %}\n")
+    (path.parent / "tree" / "d").mkdir(parents=True)
+    (path.parent / "tree" / "d" / "b").write_text("{{ if .x }}")
+    (path.parent / "tree" / "c").write_text("{{ .data }}")
+    done = reactor("validate", path)
+    assert done.code == 2
+    assert f"{path.parent}/a.j2:2:1: error[R0306]: Unexpected end of template." in done.err
+    assert f"{path.parent}/tree/d/b:1:12: error[R0306]: unexpected EOF" in done.err
+    assert "2 errors" in done.err
+    (path.parent / "a.j2").write_text("a\n{% if x %}{% endif %}\n")
+    (path.parent / "tree" / "d" / "b").write_text("{{ if .x }}{{ end }}")
+    assert reactor("validate", path).code == 0
+
+
+def test_a_template_that_a_resource_makes_is_not_compiled_yet(reactor, manifest):
+    path = manifest(
+        "resources:\n  - file:\n      - {dir}/t: { ensure: present, content: x, {own} }\n"
+        "      - {dir}/out: { ensure: present, template: {dir}/t, {own} }\n"
+    )
+    (path.parent / "t").write_text("{% if x %}\n")
+    assert reactor("validate", path).code == 0

@@ -81,6 +81,26 @@ CONTRADICTIONS = {
         "user: {ada: {groups: [wheel]}}",
         "group#wheel and user#ada do not agree on ensure of the group wheel",
     ),
+    "the own group of a user": (
+        "group: {ada: {ensure: absent}}",
+        "user: {ada: {shell: /bin/sh}}",
+        "group#ada and user#ada do not agree on ensure of the group ada",
+    ),
+    "a home that goes": (
+        "file: {/home/ada: {ensure: absent}}",
+        "user: {ada: {home: /home/ada, manage_home: true}}",
+        "file#/home/ada and user#ada do not agree on ensure of the path /home/ada",
+    ),
+    "a home that is a link": (
+        "user: {ada: {home: /home/ada, create_home: true}}",
+        "file: {/home/ada: {ensure: link, target: /srv}}",
+        "user#ada and file#/home/ada do not agree on ensure of the path /home/ada",
+    ),
+    "a home that is a file": (
+        "file: {/home/ada: {ensure: present, content: x, owner: root, group: root, mode: '0644'}}",
+        "user: {ada: {home: /home/ada, manage_home: true}}",
+        "file#/home/ada and user#ada do not agree on ensure of the path /home/ada",
+    ),
     "a member that goes": (
         "user: {ada: {ensure: absent}}",
         "group: {wheel: {members: [ada]}}",
@@ -190,6 +210,15 @@ AGREEMENTS = {
     "members besides": ("group: {wheel: {members: [bob]}}", "user: {ada: {groups: [wheel]}}"),
     "the primary group": (
         "group: {wheel: {members: [bob], membership: inclusive}}", "user: {ada: {group: wheel}}",
+    ),
+    "a user with another primary group": ("group: {ada: {ensure: absent}}", "user: {ada: {group: users}}"),
+    "a group for a user": ("group: {ada: {gid: 4711}}", "user: {ada: {}}"),
+    "a home and its owner": (
+        "user: {ada: {home: /home/ada, manage_home: true}}",
+        "file: {/home/ada: {ensure: directory, owner: ada, group: ada, mode: '0700'}}",
+    ),
+    "a link to a home that is not made": (
+        "user: {ada: {home: /home/ada}}", "file: {/home/ada: {ensure: link, target: /srv}}",
     ),
     "a repository under a new name": (
         "repository: {a: {ensure: absent, url: 'http://h/app', provider: dnf}}",

@@ -4,6 +4,7 @@ import pytest
 from health_worlds import listener
 from ports import free_port
 
+from reactor.engine.check import examine
 from reactor.engine.events import Cause, Converged, Result, as_json
 from reactor.engine.options import RunOptions
 from reactor.resource.watch import TimerWatch
@@ -99,6 +100,11 @@ async def test_a_try_that_takes_too_long_has_no_answer():
         story.checks("scripted#a")[0].error == "health check 'sleep 60' is unknown: no answer within 0.05 s"
     )
     assert ended.duration < 20
+
+
+async def test_a_check_that_names_no_timeout_does_not_hold_the_run_for_ever(autojump_clock):
+    [found] = await examine(examined("a", {"command": "/bin/sleep 3600"}))
+    assert (found.status, found.output) == ("unknown", "no answer within 300 s")
 
 
 async def test_a_command_that_can_not_run_has_no_answer():

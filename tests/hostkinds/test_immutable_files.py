@@ -10,6 +10,7 @@ from fixed_paths import immutable
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.accounts import Group, User
 from reactor.resources.cron import Cron
 from reactor.resources.hostname import Hostname
 from reactor.resources.hosts.kind import Host
@@ -17,6 +18,7 @@ from reactor.resources.mount import Mount
 from reactor.resources.parts import Block, Line, Setting
 from reactor.resources.ssh.known_host import KnownHost
 from reactor.resources.sysctl import Sysctl
+from reactor.resources.tidy import Tidy
 from reactor.testing.story import converge_once
 
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG0lz3NMSaHdJz5Nj6tfW9uNEJnsBej9x8HXNHd2SKtz"
@@ -38,12 +40,22 @@ EDITS = {
         "/etc/sysctl.d/zz-reactor-net.ipv4.ip_forward.conf",
         lambda: Sysctl(name="net.ipv4.ip_forward", value="0"),
     ),
+    "tidy": ("/etc/lo-immutable/x", lambda: Tidy(name="/etc/lo-immutable", matches=("x",))),
 }
 
+ACCOUNTS = {
+    "user": ("/etc/passwd", lambda: User(name="lo-immutable")),
+    "user who changes": ("/etc/shadow", lambda: User(name="nobody", comment="immutable")),
+    "member": ("/etc/group", lambda: User(name="nobody", groups=("staff",))),
+    "group": ("/etc/group", lambda: Group(name="lo-immutable")),
+    "group that goes": ("/etc/gshadow", lambda: Group(name="staff", ensure="absent")),
+}
+"""What programs change, which have words of their own for it."""
 
-@pytest.mark.parametrize("kind", EDITS)
+
+@pytest.mark.parametrize("kind", [*EDITS, *ACCOUNTS])
 async def test_a_dry_run_sees_that_the_file_is_immutable(kind):
-    name, make = EDITS[kind]
+    name, make = {**EDITS, **ACCOUNTS}[kind]
     file = Path(name)
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
@@ -54,9 +66,23 @@ async def test_a_dry_run_sees_that_the_file_is_immutable(kind):
             for noop in (True, False):
                 resource = make()
                 _, story = await converge_once(resource, options=RunOptions(noop=noop))
-                found.append((story.checks(resource.ref)[0].result, story.checks(resource.ref)[0].error))
+                check = story.checks(resource.ref)[0]
+                found.append((check.result, check.error, check.hint))
     except subprocess.CalledProcessError:
         pytest.skip("may not set flags here")
     would, did = found
-    assert did[0] is Result.FAILED
-    assert would == did
+    assert would[0] is did[0] is Result.FAILED
+    assert "chattr -ia" in would[2]
+    assert would[2] == did[2]
+    assert kind in ACCOUNTS or would == did
+
+
+async def test_what_a_program_does_not_open_may_be_immutable():
+    try:
+        with immutable("/etc/group"):
+            for noop, result in ((True, Result.WOULD_CHANGE), (False, Result.CHANGED)):
+                user = User(name="nobody", comment="other")
+                _, story = await converge_once(user, options=RunOptions(noop=noop))
+                assert story.checks(user.ref)[0].result is result
+    except subprocess.CalledProcessError:
+        pytest.skip("may not set flags here")

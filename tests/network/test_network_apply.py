@@ -144,6 +144,55 @@ async def test_a_dry_run_fails_where_the_kernel_refuses_a_gateway(world, gateway
     assert problem is None or dry.error.endswith(problem)
 
 
+TABLES = [
+    ("192.0.2.9", [], "the gateway is on no link that is up"),
+    ("192.0.2.9", ["address add 192.0.2.1/24 dev v0"], None),
+    ("192.0.2.9", ["route add 192.0.2.0/24 dev v0 table 77"], None),
+    ("192.0.2.9", ["route add default dev v0 table 77"], None),
+    ("192.0.2.9", ["route add 192.0.2.0/24 dev v0 table 78"], "the gateway is on no link that is up"),
+    ("2001:db8::9", ["-6 route add 2001:db8::/64 dev v0 table 77"], None),
+    ("2001:db8::9", ["-6 route add 2001:db9::/64 dev v0 table 77"], "the gateway is on no link that is up"),
+]
+
+
+@pytest.mark.parametrize(("gateway", "there", "problem"), TABLES)
+async def test_a_dry_run_fails_where_the_kernel_refuses_a_gateway_in_another_table(
+    world, gateway, there, problem
+):
+    for each in there:
+        world.run(each)
+    network = "198.51.100.0/24" if "." in gateway else "2001:db8:5::/64"
+    route = Route(name=network, gateway=gateway, table=77, netns=world.name)
+    before = world.everything()
+    dry = (await converge(route, noop=True))[route.ref]
+    assert world.everything() == before
+    real = (await converge(route))[route.ref]
+    expected = (Result.WOULD_CHANGE, Result.CHANGED) if problem is None else (Result.FAILED, Result.FAILED)
+    assert (dry.result, real.result) == expected, (dry.error, real.error)
+    assert problem is None or dry.error.endswith(problem)
+
+
+LINKS = {
+    "a bridge in a bridge": {"name": "br1", "master": "br0"},
+    "a new bridge in a bridge": {"name": "br2", "type": "bridge", "master": "br0"},
+    "a member of a veth": {"name": "br1", "master": "v0"},
+    "a large vlan": {"name": "v0.5", "type": "vlan", "parent": "v0", "id": 5, "mtu": 9000},
+}
+
+
+@pytest.mark.parametrize("properties", LINKS.values(), ids=LINKS)
+async def test_a_dry_run_of_a_link_fails_with_the_words_of_the_run(world, properties):
+    for name in ("br0", "br1"):
+        world.run(f"link add {name} type bridge")
+    link = Link(netns=world.name, **properties)
+    before = world.everything()
+    dry = (await converge(link, noop=True))[link.ref]
+    assert world.everything() == before
+    real = (await converge(link))[link.ref]
+    assert (dry.result, real.result) == (Result.FAILED, Result.FAILED)
+    assert (dry.error, dry.hint) == (real.error, real.hint)
+
+
 async def test_a_dry_run_waits_for_the_address_that_a_gateway_needs(world):
     address = Address(name="192.0.2.1/24", link="v0", netns=world.name)
     route = Route(name="default", gateway="192.0.2.9", link="v0", netns=world.name)

@@ -97,7 +97,7 @@ def _connection(command: _Command) -> _Command:
     """The options for ssh."""
     for option in (
         click.option("-F", "--ssh-config", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Use this configuration file of ssh instead of your own."),
-        click.option("--connect-timeout", type=click.IntRange(1, 3600), default=10, show_default=True, metavar="SECONDS", help="Give up on a host that does not accept a connection for this long."),
+        click.option("--connect-timeout", callback=at_least(1, 3600), default="10s", show_default=True, metavar="DURATION", help="Give up on a host that does not accept a connection for this long."),
         click.option("--timeout", callback=at_least(1), default="30m", show_default=True, metavar="DURATION", help="Give up on a host that has not ended after this long."),
     ):  # fmt: skip
         command = option(command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from reactor.control.listen_address import Address
     from reactor.journal.state_directory import Location
     from reactor.manifest.inputs import Inputs
+
+_SHORTEST = 0.001
+"""Seconds."""
 
 _HELP = """Apply MANIFEST to this host, and keep the host in that state: run as an agent.
 
@@ -77,16 +79,16 @@ def _check_option_combinations(context: click.Context) -> None:
     check_live_page_option(context)
 
 
-def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter("give a number of seconds")
-    return value
+def _seconds(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    from reactor.cli.options.times import at_least  # a plain run needs none of it
+
+    return at_least(_SHORTEST)(context, parameter, value)
 
 
-def _seconds_option(name: str, words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that takes a positive number of seconds."""
-    seconds = click.FloatRange(min=0, min_open=True)
-    return click.option(name, type=seconds, callback=_finite, metavar="SECONDS", help=words)
+def _duration_option(name: str, words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(name, callback=_seconds, metavar="DURATION", help=words)
 
 
 @click.command(cls=RunCommand, short_help="Apply a manifest, and repair drift until stopped.", help=_HELP)
@@ -98,8 +100,8 @@ def _seconds_option(name: str, words: str) -> Callable[[Callable[..., Any]], Cal
 @click.option("--monitor-only", is_flag=True, help="Run only the health checks, now and at their intervals.")
 @click.option("--diff", is_flag=True, help="Show changes as unified diffs.")
 @format_option("one JSON object per event")
-@_seconds_option("--converged-timeout", "Exit once nothing has changed for this long.")
-@_seconds_option(
+@_duration_option("--converged-timeout", "Exit once nothing has changed for this long.")
+@_duration_option(
     "--health-interval", "Run health checks that set no interval this often.  [default: only once]"
 )
 @click.option(

@@ -13,7 +13,7 @@ from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
 from reactor.console.number_format import counted
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -32,7 +32,7 @@ def validate(
     form: Format,
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show every problem of each MANIFEST: in its syntax, properties, references and order.
+    """Show every problem of each MANIFEST: in its syntax, properties, references and order, and in its templates.
 
     Each manifest is validated by itself, unless --together is set. The manifests in a directory are always validated
     together.
@@ -58,7 +58,8 @@ def validate(
         resources, error = _loaded(names, inputs, external)
         if error is not None:
             invalid = True
-            show_diagnostics(error.diagnostics, as_json=form == "json", texts=error.texts)
+            problems = error.diagnostics if together else [*map(_with_way_out, error.diagnostics)]
+            show_diagnostics(problems, as_json=form == "json", texts=error.texts)
         elif form == "json":
             click.echo(line({"event": "valid", "manifest": manifest, "resources": resources}), nl=False)
         else:
@@ -67,17 +68,29 @@ def validate(
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 
+def _with_way_out(problem: Diagnostic) -> Diagnostic:
+    """The problem; that of a missing name says what to do if another manifest has it."""
+    if problem.code != "R0202":
+        return problem
+    words = (
+        "if another manifest declares it, validate them with --together, or accept its name with --external"
+    )
+    return problem._replace(notes=(*problem.notes, (words, None)))
+
+
 def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
     """Load the manifest. Return the number of its resources, or its problems."""
-    from reactor.cli.running.foresight import expected_failures
+    from reactor.cli.running.foresight import expected_failures, template_problems
     from reactor.loading import load
 
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
         return 0, error
+    if problems := template_problems(program):
+        return 0, ManifestError(problems, program.files)
     for warning in (*program.warnings, *expected_failures(program)):
         warn(warning)
     return len(program.graph.resources), None

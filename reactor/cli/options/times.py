@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,8 +63,8 @@ def moment_ahead(_context: click.Context, _parameter: click.Parameter, value: st
         raise click.BadParameter(str(error)) from None
 
 
-def at_least(least: float) -> Callable[[click.Context, click.Parameter, str], float]:
-    """A callback for a duration of at least ``least`` seconds. A plain number is one of seconds."""
+def at_least(least: float, most: float = math.inf) -> Callable[[click.Context, click.Parameter, str], float]:
+    """A callback for a duration of ``least`` to ``most`` seconds. A plain number is one of seconds."""
 
     def seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
         from reactor.resource.property_types import parse_duration
@@ -75,6 +76,8 @@ def at_least(least: float) -> Callable[[click.Context, click.Parameter, str], fl
             raise click.BadParameter(str(error)) from None
         if found < least:
             raise click.BadParameter(f"it must be at least {least:g}s")
+        if found > most:
+            raise click.BadParameter(f"it must be at most {most:g}s")
         return found
 
     return seconds

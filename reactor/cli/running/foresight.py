@@ -1,6 +1,6 @@
-"""Warnings about a manifest before a run.
+"""What is wrong with what a manifest refers to, before a run.
 
-`validate` warns of what a run would fail for: files that are missing beside the manifest, and files that others could
+`validate` refuses templates that can't be compiled, and warns of what a run would fail for: files that are missing beside the manifest, and files that others could
 change. A dry run warns of what a run would not notice: shells of users and programs of timers that are missing.
 """
 
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from reactor.engine.events import Checked, Ended, Event, Result
 from reactor.engine.noop import LaterProviders
 from reactor.resource.composite import Composite
+from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.graph.graph import Graph
     from reactor.loading import LoadedManifest
     from reactor.resource.base import Resource
-    from reactor.resource.relations import NamedProgram
+    from reactor.resource.relations import NamedProgram, TemplateSource
 
 
 def expected_failures(program: LoadedManifest) -> Iterator[str]:
@@ -40,6 +42,32 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
     for resource, path in missing:
         if path not in made.above and made.provided.isdisjoint((path, *_above(path))):
             yield f"{resource.declared.place}: {resource.ref}: the {_property_of(resource, path)} {path} does not exist"
+
+
+def template_problems(program: LoadedManifest) -> list[Diagnostic]:
+    """The templates that can't be compiled. One that a resource of the manifest makes will be another then."""
+    from reactor.language.errors import TemplateError
+    from reactor.language.templates.engines import template_engine
+
+    resources = program.graph.resources.values()
+    sources = {each.path: each for resource in resources for each in _templates_of(resource)}
+    made = _made(resources).provided if sources else frozenset()
+    found = []
+    for path, source in sources.items():
+        if made.isdisjoint((path, *_above(path))):
+            engine = template_engine(source.engine)
+            try:
+                engine.compile(
+                    source.text, name=path, delimiters=source.delimiters, loader=lambda _name: None
+                )
+            except TemplateError as error:
+                found.append(Diagnostic(error.code, error.message, error.place, error.hint))
+    return found
+
+
+def _templates_of(resource: Resource) -> Iterator[TemplateSource]:
+    with suppress(ResourceError):  # what is missing, or not to be trusted, is a warning
+        yield from resource.template_sources()
 
 
 class _Made(NamedTuple):

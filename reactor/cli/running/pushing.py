@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -56,7 +57,7 @@ class PushCommand(NamedTuple):
     sudo: bool
     bootstrap: bool
     ssh_config: str | None
-    connect_timeout: int
+    connect_timeout: float
     timeout: float
 
     def push(self) -> int:
@@ -91,7 +92,7 @@ class PushCommand(NamedTuple):
         return pack(self.directory, self.limits, open_input)
 
     def _push(self, hosts: Sequence[Host], bundle: Bundle | None) -> list[Outcome]:
-        ssh = Ssh(directory_of_sockets(), self.ssh_config, self.connect_timeout)
+        ssh = Ssh(directory_of_sockets(), self.ssh_config, math.ceil(self.connect_timeout))
         digest, data = (bundle.digest, bundle.data) if bundle else (None, b"")
         request = Request(digest, len(data), {}, self.noop, self.diff, self.stay)
         bootstrap = make_bootstrap() if self.bootstrap else None
