@@ -29,13 +29,15 @@ _EXITED: Final = "1"
 _NO: Final = {"no", "false"}
 _NEVER: Final = {"", "0", "n/a"}
 
+IN_PLACE_OF_LINK: Final = "that file is in the place of a link or mask: have a file resource remove it first"
+
 _HINTS: Final = {
     "UnitMasked": "write masked: false to unmask it, or ensure: stopped",
     "NoSuchUnit": "require the resource that installs it, or correct the name",
     "BadUnitSetting": "correct its unit file; this shows the error: systemd-analyze verify",
     "OnlyByDependency": "manage the unit that pulls it in, such as a target with Wants=",
     "JobTypeNotApplicable": "if it can't be reloaded, write on_refresh: restart",
-    "UnitExists": "that file is in the place of a link or mask: have a file resource remove it first",
+    "UnitExists": IN_PLACE_OF_LINK,
     "AccessDenied": "run reactor as root, or allow it in polkit",
     "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
 }
