@@ -47,6 +47,8 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 _DEVICE = "device"
 """The key of the normal form of the device; the keys of options end in an equals sign."""
+_OF_A_NEW_TMPFS = {"mode", "uid", "gid"}
+"""The options that are about the root directory of a tmpfs, which is made once."""
 _HOST_ENDS = ":"
 """Separates the server in a remote device. Other devices are looked up, not compared as strings."""
 
@@ -65,6 +67,14 @@ def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple
     parameters = unshown | dict(_split(option) for option in active if "=" in option)
     wrong += [option for option in wanted if "=" in option and not _agrees(option, parameters)]
     return tuple(wrong)
+
+
+def unchangeable(wanted: Iterable[str], top: Mounted) -> tuple[str, ...]:
+    """The wanted options that ``top`` does not have, and that a remount is known to ignore."""
+    if top.fstype != "tmpfs":
+        return ()
+    wrong = missing(wanted, top.options, top.fstype)
+    return tuple(option for option in wrong if _split(option)[0] in _OF_A_NEW_TMPFS)
 
 
 def _defaults_of_tmpfs() -> dict[str, str]:
