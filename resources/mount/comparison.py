@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from reactor import fragile_mounts
 from reactor.hostfs import NormalForms
@@ -49,6 +49,7 @@ _DEVICE = "device"
 """The key of the normal form of the device; the keys of options end in an equals sign."""
 _OF_A_NEW_TMPFS = {"mode", "uid", "gid"}
 """The options that are about the root directory of a tmpfs, which is made once."""
+_LAYERS = {"lowerdir", "upperdir", "workdir"}
 _HOST_ENDS = ":"
 """Separates the server in a remote device. Other devices are looked up, not compared as strings."""
 
@@ -56,6 +57,16 @@ _HOST_ENDS = ":"
 def is_bind(options: Iterable[str]) -> bool:
     """Whether these are the options of a bind mount, which shows a directory or file at a second place."""
     return not {"bind", "rbind"}.isdisjoint(options)
+
+
+def overlaid(fstype: str | None, options: Iterable[str]) -> Iterator[str]:
+    """The directories that an overlay is made of; none for another type of file system."""
+    if fstype != "overlay":
+        return
+    for option in options:
+        key, value = _split(option)
+        if key in _LAYERS:
+            yield from (path.rstrip("/") for path in value.split(":") if path.startswith("/"))
 
 
 def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple[str, ...]:

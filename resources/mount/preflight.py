@@ -6,7 +6,7 @@ import os
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext
-from reactor.resources.mount.comparison import is_bind, unchangeable
+from reactor.resources.mount.comparison import is_bind, overlaid, unchangeable
 from reactor.resources.mount.fstab import Entry
 from reactor.resources.mount.fstypes import helper_of, is_unknown
 from reactor.resources.mount.mount_table import mount_point, mounts_below
@@ -30,7 +30,10 @@ async def refuse(desired: Desired, state: MountState) -> None:
         pass
     if entry.device.startswith("/"):
         await fragile_mounts().ask(entry.device)
-        _refuse_source(entry.device)
+        _refuse_source("device", entry.device)
+    for path in overlaid(entry.fstype, desired.options):
+        await fragile_mounts().ask(path)
+        _refuse_source("directory", path)
     _refuse_file(entry)
     if not is_bind(entry.options):
         _refuse_type(entry.fstype)
@@ -73,7 +76,7 @@ def _refuse_type(fstype: str) -> None:
         raise ResourceError(words, hint, missing=helper_of(fstype))
 
 
-def _refuse_source(device: str) -> None:
-    if not os.path.exists(device):
+def _refuse_source(what: str, path: str) -> None:
+    if not os.path.exists(path):
         hint = "correct it, or require the resource that creates it"
-        raise ResourceError(f"the device {device} does not exist", hint, missing=device)
+        raise ResourceError(f"the {what} {path} does not exist", hint, missing=path)

@@ -276,6 +276,29 @@ async def test_a_bind_mount_of_another_directory_is_exchanged(point, tmp_path):
     assert len(mounts_at(str(point))) == 1
 
 
+def overlay(point):
+    layers = {name: point.parent / name for name in ("lower", "upper", "work")}
+    options = [f"{name}dir={path}" for name, path in layers.items()]
+    mount = Mount(name=str(point), device="overlay", fstype="overlay", options=options)
+    return mount, [
+        File(name=str(path), ensure="directory", owner="root", group="root", mode="0755")
+        for path in layers.values()
+    ]
+
+
+async def test_the_directories_of_an_overlay_go_before_its_mount(point):
+    mount, layers = overlay(point)
+    _, story = await converge_once(mount, *layers)
+    (check,) = story.checks(mount.ref)
+    assert (check.result, mounts_at(str(point))[-1].fstype) == (Result.CHANGED, "overlay")
+
+
+async def test_noop_names_the_directory_that_an_overlay_lacks(point):
+    mount, _ = overlay(point)
+    _, story = await converge_once(mount, options=RunOptions(noop=True))
+    assert story.checks(mount.ref)[-1].error == f"the directory {point.parent}/lower does not exist"
+
+
 async def test_what_can_not_be_mounted_is_not_listed_for_the_next_boot(point):
     before = FSTAB.read_text()
     ended, story = await converge_once(Mount(name=str(point), device="/dev/nothing", fstype="ext4"))
