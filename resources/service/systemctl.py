@@ -30,6 +30,11 @@ _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Held from a change of links until systemd has read them. Meanwhile, since version 255, it reports all units as
 stale."""
 
+_NEEDED: Final = {
+    Scope.SYSTEM: "this kind needs systemd, and root or a bus to reach it",
+    Scope.USER: "scope: user needs the systemd of the user who runs reactor: run it as the user of the units,"
+    " who is logged in or has: loginctl enable-linger USER",
+}
 _STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
@@ -141,8 +146,9 @@ class Systemctl:
     async def _show(self, unit: str, properties: str) -> dict[str, str]:
         completed = await self._systemctl("show", f"--property={properties}", "--", unit)
         if completed.exit_code != 0:
-            hint = "this kind needs systemd, and root or a bus to reach it"
-            raise ResourceError(f"systemd does not answer{output_tail('', completed.stderr)}", hint)
+            raise ResourceError(
+                f"systemd does not answer{output_tail('', completed.stderr)}", _NEEDED[self._scope]
+            )
         lines = (line.partition("=") for line in completed.stdout.splitlines())
         return dict.fromkeys(properties.split(","), "") | {name: value for name, _, value in lines}
 

@@ -265,6 +265,12 @@ async def test_a_mask_that_has_no_place_says_what_is_in_the_way(app):
     assert "that file is in the place of a link or mask" in check.hint
 
 
+async def test_a_unit_of_a_user_whose_systemd_does_not_run_says_how_it_would(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (check,) = await apply(Service(name="app", scope="user"))
+    assert "loginctl enable-linger" in check.hint
+
+
 @pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
 async def test_a_unit_is_not_stopped_for_a_mask_that_has_no_place(is_link, tmp_path, way):
     app = Unit(tmp_path if is_link else ETC).write()
