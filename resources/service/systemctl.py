@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -98,9 +100,11 @@ class Systemctl:
                 raise unit_errors.not_generated(unit)
 
     async def _file_state(self, unit: str) -> str:
-        """The answer of ``is-enabled`` for the unit file, without scripts in /etc/init.d."""
-        answer = (await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)).stdout.strip()
-        return answer.partition("\n")[0] or NOT_FOUND
+        """The answer of ``is-enabled`` for the unit file, without scripts in /etc/init.d. Raises ResourceError."""
+        completed = await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)
+        if completed.stderr.rstrip().endswith(os.strerror(errno.EBADMSG)):
+            raise unit_errors.unreadable(unit)
+        return completed.stdout.strip().partition("\n")[0] or NOT_FOUND
 
     async def _script(self, unit: str) -> str | None:
         """The script whose links enable the unit; None if there is none, or a unit file overrides it."""
