@@ -29,6 +29,7 @@ from reactor.resources.container.property_types import (
     check_container_name,
     every_container,
 )
+from reactor.resources.container.subnets import is_bridge, link_in, networks_in, pools
 from reactor.watchers.containers import ContainerWatch, Link
 
 _TIMEOUT = 60.0
@@ -149,7 +150,7 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
         found = await self._daemon.network(self.name)
         if found is None:
             return {"ensure": "absent"}
-        subnets = [each["Subnet"] for each in _pools(found) if each.get("Subnet")]
+        subnets = [each["Subnet"] for each in pools(found) if each.get("Subnet")]
         internal = bool(found.get("Internal"))
         return {"ensure": "present", "driver": found.get("Driver"), "subnets": subnets, "internal": internal}
 
@@ -169,9 +170,8 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
         for name, value in wanted.items():
             if found.get(name, False) != value:
                 return f"its {name.lower()} is {found.get(name)!s}"
-        pools = _pools(found)
         for name, value in (("Subnet", self.subnet), ("Gateway", self.gateway)):
-            there = [str(pool.get(name)) for pool in pools]
+            there = [str(pool.get(name)) for pool in pools(found)]
             if value is not None and value not in there:
                 return f"its {name.lower()} is {', '.join(there) or 'missing'}"
         for name, wished in (("Options", self.options), ("Labels", self.labels)):
@@ -187,8 +187,17 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
             )
 
     async def _replace(self) -> None:
+        if others := await self._networks_in_the_way():
+            words = f"the subnet {self.subnet} is used by the network {', '.join(others)}"
+            raise ResourceError(words, "write another subnet, or remove that network first")
         await self._daemon.remove_network(self.name)
         await self._create()
+
+    async def _networks_in_the_way(self) -> list[str]:
+        """The other networks with addresses of the subnet. Raises ResourceError when the daemon can't be asked."""
+        if self.subnet is None:
+            return []
+        return networks_in(self.subnet, await self._daemon.act("GET", "/networks") or (), self.name)
 
     async def _create(self) -> None:
         pool = {"Subnet": self.subnet, "Gateway": self.gateway}
@@ -202,7 +211,19 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
         }
         if self.subnet is not None:
             body["IPAM"] = {"Config": [{name: value for name, value in pool.items() if value is not None}]}
-        await self._daemon.act("POST", "/networks/create", body)
+        try:
+            await self._daemon.act("POST", "/networks/create", body)
+        except ResourceError as error:
+            raise ResourceError(error.message, error.hint or await self._hint_for_taken()) from error
+
+    async def _hint_for_taken(self) -> str | None:
+        """How the subnet becomes free; None if nothing is known to have it. podman may leave a bridge behind."""
+        if others := await self._networks_in_the_way():
+            return f"write another subnet, or remove the network that has it first: {', '.join(others)}"
+        if self.subnet is None or not (left := await link_in(self.subnet)):
+            return None
+        delete = f", or, if nothing needs it: ip link delete {left}" if is_bridge(left) else ""
+        return f"{left} has an address in it: write another subnet{delete}"
 
     @property
     def _socket(self) -> str:
@@ -215,7 +236,3 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
     @cached_property
     def _link(self) -> Link:
         return Link()
-
-
-def _pools(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return (found.get("IPAM") or {}).get("Config") or ()

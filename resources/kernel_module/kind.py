@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PrivateAttr
 
 from reactor import (
     Action,
@@ -19,10 +19,19 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    emit_note,
 )
 from reactor.hostfs import ErrorContext, Parent, remove_path
 from reactor.resources import textfile
-from reactor.resources.kernel_module.modules import LOADED, Loaded, is_builtin, loaded, normalized, obstacle
+from reactor.resources.kernel_module.modules import (
+    LOADED,
+    Loaded,
+    has_parameter,
+    is_builtin,
+    loaded,
+    normalized,
+    obstacle,
+)
 from reactor.resources.managed_header import HEADER
 from reactor.resources.process import ENVIRONMENT, Command, perform, run
 
@@ -73,6 +82,9 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
     blacklist: Flag = False
     """With `absent`: whether nothing may load it, neither at boot nor by hand nor for a device."""
 
+    _noted: list[str] = PrivateAttr(default_factory=list)
+    """The parameters of the last note."""
+
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
@@ -121,7 +133,21 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
         """The module, and our files. Raises ResourceError."""
         found = loaded(self._module)
         builtin = found is None and is_builtin(self._module)
+        self._note_fixed(builtin=builtin)
         return ModuleState(found, builtin, textfile.read(self._boot_file), textfile.read(self._settings_file))
+
+    def _note_fixed(self, *, builtin: bool) -> None:
+        """Emit a note, once, about parameters that no file changes, because the module is a part of the kernel."""
+        wrong = [
+            f"{self._module}.{key}={value}"
+            for key, value in self.options.items()
+            if builtin and not has_parameter(self._module, key, str(value))
+        ]
+        if wrong and wrong != self._noted:
+            emit_note(
+                f"it is built into the kernel, which takes this only on its command line: {' '.join(wrong)}"
+            )
+        self._noted = wrong
 
     def plan(self, state: ModuleState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
         """Write its settings, load or remove it, and write that it is loaded at boot.

@@ -55,6 +55,12 @@ def is_builtin(name: str) -> bool:
     return False
 
 
+def has_parameter(name: str, parameter: str, value: str) -> bool:
+    """Whether the running module has the parameter at this value, as far as the kernel shows it."""
+    shown = _first_line(f"{_KNOWN}/{name}/parameters/{parameter}")
+    return value in (shown, {"Y": "1", "N": "0"}.get(shown))
+
+
 def obstacle() -> tuple[str, str] | None:
     """Why no module can be loaded or removed here, and a hint; None if it may be possible."""
     if not os.path.exists(LOADED):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from reactor import fragile_mounts
 from reactor.hostfs import NormalForms
@@ -47,6 +47,9 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 _DEVICE = "device"
 """The key of the normal form of the device; the keys of options end in an equals sign."""
+_OF_A_NEW_TMPFS = {"mode", "uid", "gid"}
+"""The options that are about the root directory of a tmpfs, which is made once."""
+_LAYERS = {"lowerdir", "upperdir", "workdir"}
 _HOST_ENDS = ":"
 """Separates the server in a remote device. Other devices are looked up, not compared as strings."""
 
@@ -54,6 +57,16 @@ _HOST_ENDS = ":"
 def is_bind(options: Iterable[str]) -> bool:
     """Whether these are the options of a bind mount, which shows a directory or file at a second place."""
     return not {"bind", "rbind"}.isdisjoint(options)
+
+
+def overlaid(fstype: str | None, options: Iterable[str]) -> Iterator[str]:
+    """The directories that an overlay is made of; none for another type of file system."""
+    if fstype != "overlay":
+        return
+    for option in options:
+        key, value = _split(option)
+        if key in _LAYERS:
+            yield from (path.rstrip("/") for path in value.split(":") if path.startswith("/"))
 
 
 def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple[str, ...]:
@@ -65,6 +78,14 @@ def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple
     parameters = unshown | dict(_split(option) for option in active if "=" in option)
     wrong += [option for option in wanted if "=" in option and not _agrees(option, parameters)]
     return tuple(wrong)
+
+
+def unchangeable(wanted: Iterable[str], top: Mounted) -> tuple[str, ...]:
+    """The wanted options that ``top`` does not have, and that a remount is known to ignore."""
+    if top.fstype != "tmpfs":
+        return ()
+    wrong = missing(wanted, top.options, top.fstype)
+    return tuple(option for option in wrong if _split(option)[0] in _OF_A_NEW_TMPFS)
 
 
 def _defaults_of_tmpfs() -> dict[str, str]:

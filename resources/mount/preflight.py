@@ -1,4 +1,4 @@
-"""Checks, for a dry run, that a mount can be made. Nothing is changed."""
+"""Checks, for a dry run, that a mount can be made, changed or unmounted. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -6,28 +6,47 @@ import os
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext
-from reactor.resources.mount.comparison import is_bind
+from reactor.resources.mount.comparison import is_bind, overlaid, unchangeable
 from reactor.resources.mount.fstab import Entry
 from reactor.resources.mount.fstypes import helper_of, is_unknown
-from reactor.resources.mount.mount_table import mount_point
+from reactor.resources.mount.mount_table import mount_point, mounts_below
 from reactor.resources.mount.state import Desired, MountState
+from reactor.resources.mount.system import hint_for_busy, ignored_by_remount
 from reactor.resources.trusted_sources import refuse_foreign_file, refuse_foreign_place
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
-    """Raise the ResourceError with which mounting ``desired`` would fail."""
+    """Raise the ResourceError with which the change from ``state`` to ``desired`` would fail."""
+    _refuse_unmount(desired, state)
     entry = desired.entry
-    if desired.ensure != "mounted" or (state.mounts and state.same_device):
+    if desired.ensure != "mounted":
+        return
+    if state.mounts and state.same_device:
+        if ignored := unchangeable(desired.options, state.mounts[-1]):
+            raise ignored_by_remount(entry.point, ignored)
         return
     await fragile_mounts().ask(entry.point)
     with ErrorContext(f"mount {entry.device} at {entry.point}"), mount_point(entry.point):
         pass
     if entry.device.startswith("/"):
         await fragile_mounts().ask(entry.device)
-        _refuse_source(entry.device)
+        _refuse_source("device", entry.device)
+    for path in overlaid(entry.fstype, desired.options):
+        await fragile_mounts().ask(path)
+        _refuse_source("directory", path)
     _refuse_file(entry)
     if not is_bind(entry.options):
         _refuse_type(entry.fstype)
+
+
+def _refuse_unmount(desired: Desired, state: MountState) -> None:
+    """Raise ResourceError if the last mount at the mount point would go while others are below it."""
+    exchanges = desired.ensure == "mounted" and not state.same_device
+    if len(state.mounts) != 1 if exchanges else desired.ensure in ("mounted", "present"):
+        return
+    point = desired.entry.point
+    if state.mounts and (below := mounts_below(point)):
+        raise ResourceError(f"can't unmount {point}: {below[0]} is mounted below it", hint_for_busy(point))
 
 
 async def refuse_foreign_device(entry: Entry) -> None:
@@ -57,7 +76,7 @@ def _refuse_type(fstype: str) -> None:
         raise ResourceError(words, hint, missing=helper_of(fstype))
 
 
-def _refuse_source(device: str) -> None:
-    if not os.path.exists(device):
+def _refuse_source(what: str, path: str) -> None:
+    if not os.path.exists(path):
         hint = "correct it, or require the resource that creates it"
-        raise ResourceError(f"the device {device} does not exist", hint, missing=device)
+        raise ResourceError(f"the {what} {path} does not exist", hint, missing=path)

@@ -6,13 +6,14 @@ Also edits /etc/fstab, and makes systemd read it.
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext, Parent, others_may_replace
 from reactor.resources import textfile
 from reactor.resources.enumeration import listed
-from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn
+from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn, missing, respelled
 from reactor.resources.mount.fstab import FSTAB, Entry
 from reactor.resources.mount.mount_table import (
     Mounted,
@@ -44,10 +45,22 @@ async def mount(desired: Desired) -> None:
 
 
 async def remount(desired: Desired, top: Mounted) -> None:
-    """Remount with the desired options. Raises ResourceError when the file system refuses them."""
+    """Remount with the desired options. Raises ResourceError when the file system refuses or ignores them."""
     # With the device and the mount point given, mount(8) takes no options from /etc/fstab.
     await _run_mount(desired.entry, top.fstype, for_remount(desired.options, top.fstype))
     learn(desired, top)
+    if desired.forms is None or not (mounts := mounts_at(desired.entry.point)):
+        return
+    now = respelled(desired.options, mounts[-1], desired.forms)
+    if ignored := missing(desired.options, now.options, now.fstype):
+        raise ignored_by_remount(desired.entry.point, ignored)
+
+
+def ignored_by_remount(point: str, options: Iterable[str]) -> ResourceError:
+    """The error for options that the file system at ``point`` takes only when it is mounted."""
+    words = f"a remount of {point} does not change {','.join(options)}"
+    hint = f"unmount it by hand, and it is mounted with the new options: umount {point}"
+    return ResourceError(words, hint)
 
 
 def _is_changeable(point: str) -> bool:
@@ -79,7 +92,7 @@ async def exchange(desired: Desired) -> None:
 
 async def unmount(point: str, times: int) -> None:
     """Unmount the topmost mount, ``times`` times. Raises ResourceError when one of them is busy."""
-    hint = _hint_for_busy(point)
+    hint = hint_for_busy(point)
     with ErrorContext(f"unmount {point}", hint), Parent(point) as (directory, base):
         for _ in range(times):
             if others_may_replace(directory, base):
@@ -95,7 +108,8 @@ async def _run_umount(point: str, hint: str) -> None:
         raise ResourceError(error.message, hint) from error
 
 
-def _hint_for_busy(point: str) -> str:
+def hint_for_busy(point: str) -> str:
+    """How a mount that is in use can be unmounted."""
     if below := mounts_below(point):
         return f"unmount what is mounted below it first: {listed(below)}"
     return f"see who uses it: fuser -vm {point}"

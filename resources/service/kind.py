@@ -248,7 +248,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     async def preflight(self, state: UnitState) -> None:
         """Ask systemd for reasons why the plan would fail."""
-        await self.with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
+        await self.with_systemd(lambda systemd: refuse(systemd, self._desired, state))
 
     @property
     def _desired(self) -> Desired:
@@ -260,6 +260,9 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     async def _state(self, *, files: bool) -> UnitState:
         state = await self.with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
+        if self.masked and state.files != "masked":
+            place = os.path.join(directories(Scope(self.scope))[0], self.unit)
+            state = replace(state, in_place_of_mask=place if await in_thread(os.path.lexists, place) else "")
         if not self.preset:
             return state
         return replace(state, preset=await in_thread(preset_of, self.unit, Scope(self.scope)))

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from reactor import ResourceError
 from reactor.resources.enumeration import listed
+from reactor.resources.service import unit_errors
 from reactor.resources.service.state import NOT_FOUND, UnitState
 from reactor.resources.service.systemd import FileChange, Job
 
@@ -83,6 +84,8 @@ def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
 
 def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
     """The steps, in order. Raises ResourceError when the desired state can't be reached."""
+    if desired.masked:
+        _refuse_mask(desired, state)
     if desired.masked and not state.is_there:  # mask it, so that nothing starts it once it is installed
         return [FileChange.MASK]
     desired = desired.with_preset(state)
@@ -94,6 +97,15 @@ def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[S
         *_running(desired, state, refresh=refresh),
         *_after(desired, state),
     ]
+
+
+def _refuse_mask(desired: Desired, state: UnitState) -> None:
+    """Raise ResourceError for a mask that systemd would refuse, before the unit is stopped for it."""
+    if state.in_place_of_mask:
+        raise ResourceError(
+            f"{desired.unit} can't be masked: {state.in_place_of_mask} is there",
+            unit_errors.IN_PLACE_OF_LINK,
+        )
 
 
 def _refuse(desired: Desired, state: UnitState) -> None:

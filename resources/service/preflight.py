@@ -1,28 +1,21 @@
-"""Checks, for a dry run, that a unit can be started, stopped or masked. Nothing is changed.
+"""Checks, for a dry run, that a unit can be started or stopped. Nothing is changed.
 
 Conditions, and the exit of the program, are not checked: systemd evaluates them only at the start.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import Final
 
 from reactor import ResourceError
 from reactor.resources.service import unit_errors
 from reactor.resources.service.planner import Desired
 from reactor.resources.service.state import NOT_FOUND, UnitState
 from reactor.resources.service.systemd import Systemd
-from reactor.watchers.dbus import Scope
-
-_PLACES: Final = {Scope.SYSTEM: "/etc/systemd/system", Scope.USER: "~/.config/systemd/user"}
 
 
-async def refuse(systemd: Systemd, desired: Desired, state: UnitState, scope: Scope) -> None:
+async def refuse(systemd: Systemd, desired: Desired, state: UnitState) -> None:
     """Raise the ResourceError with which the change from ``state`` to ``desired`` would fail."""
-    if desired.masked and not state.is_masked:
-        _refuse_mask(desired.unit, scope)
     if desired.ensure == "stopped" and state.is_up:
         if (await systemd.facts(desired.unit)).get("RefuseManualStop") == "yes":
             raise _only_by_others(desired.unit, "stopped")
@@ -60,14 +53,6 @@ def _refuse_one_that_ends(unit: str, facts: Mapping[str, str]) -> None:
     if ends and facts.get("Restart", "no") == "no":
         hint = "a unit of Type=oneshot counts as running afterwards only with RemainAfterExit=yes"
         raise ResourceError(f"{unit} does not run after its start: it is of Type=oneshot", hint)
-
-
-def _refuse_mask(unit: str, scope: Scope) -> None:
-    """Raise ResourceError if the link that masks the unit, in the administrator's directory, can't be created."""
-    path = os.path.join(os.path.expanduser(_PLACES[scope]), unit)
-    if os.path.lexists(path) and not os.path.islink(path):
-        hint = f"have a file resource remove {path} first"
-        raise ResourceError(f"{unit} can't be masked: {path} is in the place of the mask", hint)
 
 
 def _only_by_others(unit: str, done: str) -> ResourceError:

@@ -43,6 +43,7 @@ class UnitState:
     Also= of its [Install], each with the answer of ``is-enabled``. ``unit`` is its own name, if it was asked for by an
     alias. ``related``: the units that run or will, and conflict with a unit that should run, or start a unit that should be
     stopped. ``preset``: whether the presets enable it; None if that was not asked, or a rule ignores it.
+    ``in_place_of_mask``: the path of what is where the link that masks it would be; empty if that is free, or not asked.
     """
 
     load: str
@@ -55,6 +56,7 @@ class UnitState:
     unit: str = ""
     related: tuple[str, ...] = ()
     preset: bool | None = None
+    in_place_of_mask: str = ""
 
     @property
     def is_up(self) -> bool:

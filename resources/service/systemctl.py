@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -30,6 +32,11 @@ _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Held from a change of links until systemd has read them. Meanwhile, since version 255, it reports all units as
 stale."""
 
+_NEEDED: Final = {
+    Scope.SYSTEM: "this kind needs systemd, and root or a bus to reach it",
+    Scope.USER: "scope: user needs the systemd of the user who runs reactor: run it as the user of the units,"
+    " who is logged in or has: loginctl enable-linger USER",
+}
 _STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
@@ -93,9 +100,11 @@ class Systemctl:
                 raise unit_errors.not_generated(unit)
 
     async def _file_state(self, unit: str) -> str:
-        """The answer of ``is-enabled`` for the unit file, without scripts in /etc/init.d."""
-        answer = (await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)).stdout.strip()
-        return answer.partition("\n")[0] or NOT_FOUND
+        """The answer of ``is-enabled`` for the unit file, without scripts in /etc/init.d. Raises ResourceError."""
+        completed = await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)
+        if completed.stderr.rstrip().endswith(os.strerror(errno.EBADMSG)):
+            raise unit_errors.unreadable(unit)
+        return completed.stdout.strip().partition("\n")[0] or NOT_FOUND
 
     async def _script(self, unit: str) -> str | None:
         """The script whose links enable the unit; None if there is none, or a unit file overrides it."""
@@ -141,8 +150,9 @@ class Systemctl:
     async def _show(self, unit: str, properties: str) -> dict[str, str]:
         completed = await self._systemctl("show", f"--property={properties}", "--", unit)
         if completed.exit_code != 0:
-            hint = "this kind needs systemd, and root or a bus to reach it"
-            raise ResourceError(f"systemd does not answer{output_tail('', completed.stderr)}", hint)
+            raise ResourceError(
+                f"systemd does not answer{output_tail('', completed.stderr)}", _NEEDED[self._scope]
+            )
         lines = (line.partition("=") for line in completed.stdout.splitlines())
         return dict.fromkeys(properties.split(","), "") | {name: value for name, _, value in lines}
 

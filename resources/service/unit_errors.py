@@ -29,22 +29,26 @@ _EXITED: Final = "1"
 _NO: Final = {"no", "false"}
 _NEVER: Final = {"", "0", "n/a"}
 
+IN_PLACE_OF_LINK: Final = "that file is in the place of a link or mask: have a file resource remove it first"
+
+_VERIFY: Final = "correct its unit file; this shows the error: systemd-analyze verify"
+
 _HINTS: Final = {
     "UnitMasked": "write masked: false to unmask it, or ensure: stopped",
     "NoSuchUnit": "require the resource that installs it, or correct the name",
-    "BadUnitSetting": "correct its unit file; this shows the error: systemd-analyze verify",
+    "BadUnitSetting": _VERIFY,
     "OnlyByDependency": "manage the unit that pulls it in, such as a target with Wants=",
     "JobTypeNotApplicable": "if it can't be reloaded, write on_refresh: restart",
-    "UnitExists": "that file is in the place of a link or mask: have a file resource remove it first",
+    "UnitExists": IN_PLACE_OF_LINK,
     "AccessDenied": "run reactor as root, or allow it in polkit",
     "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
 }
 
+_UNREADABLE: Final = "has a unit file that systemd can't read"
 _BROKEN: Final = {
     "bad-setting": "has a bad unit file setting",
-    "error": "has a unit file that systemd can't read",
+    "error": _UNREADABLE,
 }
-_VERIFY: Final = "correct its unit file; this shows the error: systemd-analyze verify"
 
 _CONFLICT: Final = (
     "their unit files say that they can't run at once (Conflicts=): write ensure: stopped for one of them"
@@ -57,12 +61,19 @@ _START_LIMIT: Final = "it was started too often; reactor retries with growing in
 
 def refused(unit: str, error: CallError) -> ResourceError:
     """The error for a request that systemd refused."""
+    if error.name.endswith(".InconsistentMessage"):  # the name of EBADMSG
+        return unreadable(unit)
     return ResourceError(f"{unit}: {error.text}", _HINTS.get(error.name.rpartition(".")[2]))
 
 
 def broken(unit: str, load: str) -> ResourceError | None:
     """The error for a unit that systemd could not load; ``load`` is its state. None if it could."""
     return ResourceError(f"{unit} {_BROKEN[load]}", _VERIFY) if load in _BROKEN else None
+
+
+def unreadable(unit: str) -> ResourceError:
+    """The error for a unit whose file is no unit file, such as one without a section."""
+    return ResourceError(f"{unit} {_UNREADABLE}", _VERIFY)
 
 
 def still_stale(unit: str, load: str) -> ResourceError:

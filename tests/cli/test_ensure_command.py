@@ -66,6 +66,17 @@ def test_what_a_file_held_before_can_be_restored(reactor, tmp_path):
     assert path.read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    ("kind", "flags"), [("service", ("--enable", "--disable")), ("file", ("--force", "--no-force"))]
+)
+def test_a_flag_and_its_opposite_contradict_each_other(reactor, tmp_path, kind, flags):
+    path = tmp_path / "made"
+    for given in (flags, flags[::-1]):
+        done = reactor("ensure", kind, path, *given)
+        assert (done.code, path.exists()) == (2, False)
+        assert f"{flags[0]} and {flags[1]} can't be used together" in done.err
+
+
 def test_an_exec_takes_its_lists_and_flags_from_options(reactor, tmp_path):
     out = tmp_path / "out"
     script = f'echo "$A$B" > {shlex.quote(str(out))}; exit 3'

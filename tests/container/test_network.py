@@ -76,6 +76,23 @@ async def test_one_with_containers_is_neither_replaced_nor_removed(converge, dae
     assert daemon.network("backend")["IPAM"]["Config"][0]["Subnet"] == SUBNET
 
 
+async def test_a_network_stays_when_another_has_the_subnet_that_it_would_get(converge, daemon):
+    await converge()
+    pool = {"Config": [{"Subnet": OTHER}]}
+    daemon.ask("POST", "/networks/create", {"Name": "frontend", "IPAM": pool})
+    words = f"the subnet {OTHER} is used by the network frontend"
+    assert await converge(subnet=OTHER) == (Result.FAILED, words)
+    assert daemon.network("backend")["IPAM"]["Config"][0]["Subnet"] == SUBNET
+
+
+async def test_a_refused_subnet_is_said_to_be_that_of_another_network(make, daemon):
+    daemon.ask("POST", "/networks/create", {"Name": "frontend", "IPAM": {"Config": [{"Subnet": SUBNET}]}})
+    resource = make()
+    _, story = await converge_once(resource)
+    check = story.checks(resource.ref)[-1]
+    assert check.hint == "write another subnet, or remove the network that has it first: frontend"
+
+
 async def test_its_removal_is_announced_and_repaired(daemon, make):
     resource = make()
     async with running(resource) as story:

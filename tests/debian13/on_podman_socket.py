@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -152,3 +155,18 @@ def test_a_run_that_stays_repairs_every_drift(tmp_path, record_property):
             record_property(name, wait_for(partial(wrong, wish)))
             said("podman", "rm", "-f", "-t", "0", "-i", "other")
         assert identity("db")
+
+
+def test_a_bridge_that_is_left_of_a_removed_network_is_named(tmp_path):
+    for command in ("link add left0 type bridge", "address add 10.96.0.1/24 dev left0"):
+        must("ip", *command.split())
+    path = tmp_path / "manifest.yaml"
+    path.write_text("resources: [{container_network: [{front: {subnet: 10.96.0.0/24}}]}]\n")
+    shown = subprocess.run(
+        [Path(sys.executable).with_name("reactor"), "run", "--converge-once", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    must("ip", "link", "delete", "left0")
+    assert "if nothing needs it: ip link delete left0" in shown

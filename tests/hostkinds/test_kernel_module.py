@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reactor.engine.events import Result
+from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resources.kernel_module import KernelModule, kind, modules
@@ -122,6 +122,18 @@ async def test_what_is_built_in_counts_as_loaded(kernel):
     assert await converge("tun-x", persist=False) == (Result.OK, "")
     assert "is built into the kernel" in await must_fail("ext4", ensure="absent")
     assert kernel.read_text() == before
+
+
+@pytest.mark.parametrize(("is_set", "shown"), [("64", "64"), ("64", "8"), (True, "Y"), (False, "Y")])
+async def test_a_parameter_that_is_built_in_and_differs_is_said_to_be_none_for_a_file(
+    tmp_path, is_set, shown
+):
+    parameters = tmp_path / "known/loop/parameters"
+    parameters.mkdir(parents=True)
+    (parameters / "max_loop").write_text(f"{shown}\n")
+    _, story = await converge_once(KernelModule(name="loop", options={"max_loop": is_set}))
+    said = any("only on its command line: loop.max_loop=" in event.line for event in story.all(Noted))
+    assert said is ((is_set, shown) in {("64", "8"), (False, "Y")})
 
 
 async def test_what_is_built_in_is_found_without_a_list_of_it(tmp_path):

@@ -205,6 +205,47 @@ async def test_a_mount_that_others_are_below_says_which(point):
     assert hint == f"unmount what is mounted below it first: {point}/inner"
 
 
+@pytest.mark.parametrize("noop", [False, True], ids=["run", "noop"])
+async def test_an_option_that_a_remount_ignores_says_how_it_comes_into_force(noop, point):
+    await converge_once(sized(point))
+    before = FSTAB.read_text()
+    resource = sized(point, options="size=1m,mode=0700,noexec,nofail")
+    _, story = await converge_once(resource, options=RunOptions(noop=noop))
+    check = story.checks(resource.ref)[-1]
+    assert check.error == f"a remount of {point} does not change mode=0700"
+    assert f"umount {point}" in check.hint
+    assert FSTAB.read_text() == before
+    shell('umount "$1"', point)
+    ended, _ = await converge_once(resource)
+    assert (ended.counts[Result.CHANGED], point.stat().st_mode & 0o777) == (1, 0o700)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"ensure": "absent"}, {"device": "/elsewhere", "fstype": "none", "options": "bind"}]
+)
+async def test_noop_tells_that_a_mount_with_others_below_it_stays(wanted, point, tmp_path):
+    shell('mount -t tmpfs outer "$1"; mkdir "$1/inner"; mount -t tmpfs inner "$1/inner"', point)
+    if "device" in wanted:
+        (tmp_path / "elsewhere").mkdir()
+        wanted = {**wanted, "device": str(tmp_path / "elsewhere")}
+    _, story = await converge_once(Mount(name=str(point), **wanted), options=RunOptions(noop=True))
+    shell('umount "$1/inner"', point)
+    check = story.checks(f"mount#{point}")[-1]
+    assert (check.result, check.hint) == (
+        Result.FAILED,
+        f"unmount what is mounted below it first: {point}/inner",
+    )
+
+
+async def test_noop_sees_that_what_is_below_would_be_unmounted_before(point):
+    shell('mount -t tmpfs outer "$1"; mkdir "$1/inner"; mount -t tmpfs inner "$1/inner"', point)
+    outer, inner = (Mount(name=str(path), ensure="unmounted", **TMPFS) for path in (point, point / "inner"))
+    ended, _ = await converge_once(outer, inner, options=RunOptions(noop=True))
+    assert ended.counts[Result.FAILED] == 0
+    ended, _ = await converge_once(outer, inner)
+    assert ended.counts[Result.CHANGED] == 2
+
+
 async def test_a_tmpfs_without_its_limit_is_not_as_desired_although_the_kernel_shows_no_size(point):
     shell('mount -t tmpfs -o noexec tmpfs "$1"', point)
     resource = sized(point, options="size=1m,noexec")
@@ -233,6 +274,29 @@ async def test_a_bind_mount_of_another_directory_is_exchanged(point, tmp_path):
     )
     assert [path.name for path in point.iterdir()] == ["wanted"]
     assert len(mounts_at(str(point))) == 1
+
+
+def overlay(point):
+    layers = {name: point.parent / name for name in ("lower", "upper", "work")}
+    options = [f"{name}dir={path}" for name, path in layers.items()]
+    mount = Mount(name=str(point), device="overlay", fstype="overlay", options=options)
+    return mount, [
+        File(name=str(path), ensure="directory", owner="root", group="root", mode="0755")
+        for path in layers.values()
+    ]
+
+
+async def test_the_directories_of_an_overlay_go_before_its_mount(point):
+    mount, layers = overlay(point)
+    _, story = await converge_once(mount, *layers)
+    (check,) = story.checks(mount.ref)
+    assert (check.result, mounts_at(str(point))[-1].fstype) == (Result.CHANGED, "overlay")
+
+
+async def test_noop_names_the_directory_that_an_overlay_lacks(point):
+    mount, _ = overlay(point)
+    _, story = await converge_once(mount, options=RunOptions(noop=True))
+    assert story.checks(mount.ref)[-1].error == f"the directory {point.parent}/lower does not exist"
 
 
 async def test_what_can_not_be_mounted_is_not_listed_for_the_next_boot(point):

@@ -265,6 +265,33 @@ async def test_a_mask_that_has_no_place_says_what_is_in_the_way(app):
     assert "that file is in the place of a link or mask" in check.hint
 
 
+async def test_a_unit_file_that_is_none_says_how_to_see_its_error(app, way):
+    app.path.write_text("[Service\nExecStart=sleep 1000\n")
+    (check,) = await apply(Service(name=app.name, enable=True))
+    assert check.error == f"{app.full} has a unit file that systemd can't read"
+    assert "systemd-analyze verify" in check.hint
+
+
+async def test_a_unit_of_a_user_whose_systemd_does_not_run_says_how_it_would(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (check,) = await apply(Service(name="app", scope="user"))
+    assert "loginctl enable-linger" in check.hint
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
+async def test_a_unit_is_not_stopped_for_a_mask_that_has_no_place(is_link, tmp_path, way):
+    app = Unit(tmp_path if is_link else ETC).write()
+    if is_link:
+        systemctl("link", str(app.path))
+    app.ctl("start")
+    wanted = Service(name=app.name, ensure="stopped", masked=True)
+    (dry,) = await apply(wanted, noop=True)
+    (check,) = await apply(wanted)
+    assert (check.result, app.active) == (Result.FAILED, "active")
+    assert f"{ETC / app.full} is there" in check.error
+    assert (dry.error, dry.hint) == (check.error, check.hint)
+
+
 async def test_a_link_that_has_no_place_says_what_is_in_the_way(app):
     other = Unit().write()
     alias = ETC / f"{app.name}-alias.service"

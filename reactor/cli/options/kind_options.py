@@ -7,7 +7,7 @@ If the command itself has an option with the name of a property, the option of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -39,6 +39,21 @@ _VALUE = r"(\[[^\]]*\]|\"[^\"]*\"|[^\s,`'{]+)"
 
 _PREFIX = "property_"
 _SECOND = "second_word"
+
+
+class _Switch(click.Option):
+    """A flag and its opposite, of which a call gives only one: click would take the last."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:  # noqa: ARG002 - click calls it so
+        for names, value in ((self.opts, True), (self.secondary_opts, False)):
+            parser.add_option(self, names, self.name, action="append_const", const=value)
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
+        given = set(opts.get(self.name, ()))
+        if len(given) > 1:
+            words = f"{self.opts[0]} and {self.secondary_opts[0]} can't be used together"
+            raise with_hint(click.UsageError(words, ctx), "choose one of them")
+        return super().consume_value(ctx, {self.name: given.pop()} if given else {})
 
 
 class KindOptions:
@@ -165,9 +180,7 @@ class KindOptions:
             flags = [
                 f"{self._flag(wanted, name)}/{self._flag(wanted, name, off=True)}" for name in wanted.names
             ]
-            return click.Option(
-                [_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted)
-            )
+            return _Switch([_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted))
         repeatable = _is_repeatable(wanted)
         others = ccm.OPTIONS.get((self.model.kind, wanted.field), ())
         return click.Option(
