@@ -11,6 +11,7 @@
 - ``views``: the hosts of a channel, as the driver needs them;
 - ``drive``: the process that moves waves, under a lease;
 - ``session``: a connection of an operator;
+- ``quorum``: leaves a server that has lost the others of its cluster;
 - ``releasing``: from a directory to a rollout;
 - ``stored_releases``: bundles and releases in the object store: published, found, signed, pinned, removed;
 - ``known_hosts``: all hosts and channels, read at once;
