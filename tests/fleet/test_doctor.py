@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import resource
 import socket
 from dataclasses import replace
 from math import inf
@@ -18,7 +19,9 @@ from turns import turns
 
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.api import JetStreamApi
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import NoAnswerError
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.accounts import revoked_in
 from reactor.fleet.operator.doctor import examination
@@ -29,6 +32,7 @@ from reactor.fleet.operator.doctor.judgements import (
     clock_check,
     copies_check,
     disk_check,
+    health_check,
     quorum_check,
     stream_check,
     version_check,
@@ -238,6 +242,20 @@ async def test_a_server_that_takes_only_small_messages_and_a_stream_that_is_full
 
 
 @pytest.mark.usefixtures("patient")
+async def test_a_server_whose_disk_takes_no_more_although_its_limit_is_far(tmp_path, signers):
+    fleet = FleetServer(tmp_path)
+    with fleet.server:
+        await fleet.make_streams()
+        resource.prlimit(fleet.server.pid, resource.RLIMIT_FSIZE, (4096, 4096))  # stands in for a full disk
+        async with fleet.connected() as js:
+            with pytest.raises(NoAnswerError):
+                await JetStreamApi(js.connection, seconds=0.5).publish("reactor.event.web1", b"x" * 8192)
+        found = wrong_ones(await examine(remember(fleet), signers))
+    assert list(found) == [f"health of {fleet.server.url}"]
+    assert "REACTOR_EVENTS' write error: " in found[f"health of {fleet.server.url}"].problem
+
+
+@pytest.mark.usefixtures("patient")
 async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fleet):
     made = make_operator_directory(str(tmp_path / "home"))
     save_servers(made.directory, ("nats://127.0.0.1:1",), None)
@@ -354,6 +372,14 @@ def test_a_disk_that_is_full():
     assert "reactor fleet gc" in disk_check("room", 100, 100).hint
     assert disk_check("room", 89, 100) is None
     assert disk_check("room", 0, 0) is None
+
+
+def test_a_file_system_that_is_full_needs_room_and_a_restart():
+    assert health_check("health", "") is None
+    assert health_check("health", "write x: no space left on device").hint == (
+        "make room on the disk of store_dir, and start the server again"
+    )
+    assert health_check("health", "write x: input/output error").hint == "see the log of the server"
 
 
 def test_a_stream_without_its_copies_is_a_problem_that_names_the_servers():
