@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import resource
 import socket
+import time
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -26,6 +27,7 @@ from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.accounts import revoked_in
 from reactor.fleet.operator.doctor import examination
 from reactor.fleet.operator.doctor.examination import examine
+from reactor.fleet.operator.doctor.files import directory_checks
 from reactor.fleet.operator.doctor.judgements import (
     CLOCK_LIMIT,
     certificate_check,
@@ -38,6 +40,7 @@ from reactor.fleet.operator.doctor.judgements import (
     version_check,
 )
 from reactor.fleet.operator.server_config import (
+    ADMITTING_CREDENTIALS,
     CONFIG,
     OPERATOR_CREDENTIALS,
     SYSTEM_CREDENTIALS,
@@ -275,6 +278,21 @@ async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fl
     assert found["keys and accounts"].problem == (
         "the accounts are not as this version of reactor makes them"
     )
+
+
+@pytest.mark.parametrize(("ago", "words"), [(70, None), (80, "they expire on "), (91, "they expired on ")])
+def test_credentials_that_expire_soon(tmp_path, monkeypatch, ago, words):
+    """They are good for 90 days."""
+    directory = str(tmp_path / "home")
+    then = time.time() - ago * 86_400
+    with monkeypatch.context() as past:
+        past.setattr(time, "time", lambda: then)
+        make_operator_directory(directory, 90 * 86_400)
+    found = {each.name: each for each in directory_checks(directory, INIT)}
+    for name in (OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS, ADMITTING_CREDENTIALS):
+        check = found[f"credentials {directory}/{name}"]
+        assert check.problem.startswith(words) if words else check.seen.startswith("good until ")
+        assert words is None or check.hint == f"renew them: {INIT}"
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The operator's side: makes the accounts and streams of a fleet, publishes releases, changes and drives rollouts.
 
 - ``keyring``: the keys of the operator and of the accounts, in one directory;
+- ``credentials_life``: how long the credentials of an operator are good;
 - ``accounts``: the two accounts and the permissions of a host, as JWTs;
 - ``server_config``: the part of the configuration of nats-server that names the accounts;
 - ``cluster``: the state of the servers and of their cluster;
