@@ -1,5 +1,6 @@
 """Real NATS servers on loopback: one, or a cluster of three."""
 
+import re
 import select
 import signal
 import subprocess
@@ -84,6 +85,12 @@ class NatsServer:
             self._process.wait()
             self._process = None
 
+    def route_to(self, port):
+        """Let it listen for the other servers of its cluster at another port, and look for them there only."""
+        here = f'listen: "127.0.0.1:{port}", routes: ["nats://127.0.0.1:{port}"]'
+        text = re.sub(r'listen: "127.0.0.1:\d+", routes: \[.*?\]', here, self._file.read_text())
+        self._file.write_text(text)
+
     def signal(self, number):
         self._process.send_signal(number)
 
@@ -131,6 +138,12 @@ class Cluster:
     @property
     def urls(self):
         return tuple(server.url for server in self.servers)
+
+    def cut_off(self, server):
+        """Start a server again that can't reach the others, nor they it."""
+        server.kill()
+        server.route_to(free_port())
+        server.start()
 
     def named(self, name):
         return next(server for server in self.servers if server.name == name)

@@ -65,10 +65,10 @@ class SimFleet:
         await publish_release(js, release, signatures)
         return release
 
-    async def begin(self, js, serial, previous=None, *, waves=(10_000,), gate=GATE, **fields):
+    async def begin(self, js, serial, previous=None, *, waves=(10_000,), gate=GATE, splay=0.0, **fields):
         release = await self.publish(js, serial, previous, **fields)
         new = NewRelease("web", release.digest, serial, release.previous)
-        return await Channels(js).begin(new, waves, gate, "ann")
+        return await Channels(js).begin(new, waves, gate, "ann", splay=splay)
 
     async def enrol(self, js):
         for host in self.hosts.values():

@@ -1,6 +1,7 @@
 """The accounts and streams on a real server, and every attack of a host on the others."""
 
 import json
+import time
 from contextlib import suppress
 
 import pytest
@@ -13,6 +14,7 @@ from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import (
     ApiError,
     DeniedError,
+    ExpiredError,
     IdentityError,
     LinkError,
     NoAnswerError,
@@ -20,6 +22,8 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.accounts import operator_user
+from reactor.fleet.operator.credentials_life import expiry_in
 from reactor.fleet.operator.doctor.judgements import room_check, stream_check
 from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now, save_credentials
@@ -29,6 +33,7 @@ from reactor.fleet.operator.server_config import (
     load_operator_directory,
     make_operator_directory,
 )
+from reactor.fleet.operator.session import operator_session
 from reactor.fleet.operator.streams import differing_fields, make_streams, wanted_streams
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
@@ -64,6 +69,34 @@ def test_init_again_changes_nothing(tmp_path):
 
 
 LATER = ("joining", "cards", "invitations")
+
+
+def test_credentials_that_expire_are_made_again_when_that_is_due(tmp_path, monkeypatch):
+    users = {"operator.creds", "system.creds", "admit.creds"}
+    day, now = 86_400, time.time()
+    make_operator_directory(str(tmp_path))
+    assert expiry_in(str(tmp_path / "operator.creds")) is None
+    assert set(make_operator_directory(str(tmp_path), 90 * day).changed) == users
+    assert make_operator_directory(str(tmp_path), 90 * day).changed == ()
+    monkeypatch.setattr(time, "time", lambda: now + 75 * day)
+    assert make_operator_directory(str(tmp_path)).changed == ()
+    monkeypatch.setattr(time, "time", lambda: now + 77 * day)
+    assert set(make_operator_directory(str(tmp_path)).changed) == users
+    assert expiry_in(str(tmp_path / "admit.creds")) == pytest.approx(now + 167 * day, abs=60)
+
+
+async def test_expired_credentials_of_an_operator_are_refused_with_the_way_to_renew_them(
+    fleet, tmp_path, monkeypatch
+):
+    home = fleet.fleet_server
+    expired = operator_user(home.keys, "operator", "fleet", int(time.time()) - 10)
+    (tmp_path / "servers.json").write_text(json.dumps({"servers": [fleet.server.url], "ca": None}))
+    save_credentials(str(tmp_path / "operator.creds"), expired)
+    with pytest.raises(ExpiredError) as caught:
+        async with operator_session(str(tmp_path)):
+            pass
+    assert "expired on " in caught.value.message
+    assert caught.value.hint.startswith("renew them: reactor fleet init")
 
 
 def test_keys_from_before_enrolment_get_what_is_missing(tmp_path):

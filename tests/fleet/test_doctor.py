@@ -2,7 +2,9 @@
 
 import datetime as dt
 import json
+import resource
 import socket
+import time
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -18,22 +20,27 @@ from turns import turns
 
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.api import JetStreamApi
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import NoAnswerError
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.accounts import revoked_in
 from reactor.fleet.operator.doctor import examination
 from reactor.fleet.operator.doctor.examination import examine
+from reactor.fleet.operator.doctor.files import directory_checks
 from reactor.fleet.operator.doctor.judgements import (
     CLOCK_LIMIT,
     certificate_check,
     clock_check,
     copies_check,
     disk_check,
+    health_check,
     quorum_check,
     stream_check,
     version_check,
 )
 from reactor.fleet.operator.server_config import (
+    ADMITTING_CREDENTIALS,
     CONFIG,
     OPERATOR_CREDENTIALS,
     SYSTEM_CREDENTIALS,
@@ -238,6 +245,20 @@ async def test_a_server_that_takes_only_small_messages_and_a_stream_that_is_full
 
 
 @pytest.mark.usefixtures("patient")
+async def test_a_server_whose_disk_takes_no_more_although_its_limit_is_far(tmp_path, signers):
+    fleet = FleetServer(tmp_path)
+    with fleet.server:
+        await fleet.make_streams()
+        resource.prlimit(fleet.server.pid, resource.RLIMIT_FSIZE, (4096, 4096))  # stands in for a full disk
+        async with fleet.connected() as js:
+            with pytest.raises(NoAnswerError):
+                await JetStreamApi(js.connection, seconds=0.5).publish("reactor.event.web1", b"x" * 8192)
+        found = wrong_ones(await examine(remember(fleet), signers))
+    assert list(found) == [f"health of {fleet.server.url}"]
+    assert "REACTOR_EVENTS' write error: " in found[f"health of {fleet.server.url}"].problem
+
+
+@pytest.mark.usefixtures("patient")
 async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fleet):
     made = make_operator_directory(str(tmp_path / "home"))
     save_servers(made.directory, ("nats://127.0.0.1:1",), None)
@@ -257,6 +278,21 @@ async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fl
     assert found["keys and accounts"].problem == (
         "the accounts are not as this version of reactor makes them"
     )
+
+
+@pytest.mark.parametrize(("ago", "words"), [(70, None), (80, "they expire on "), (91, "they expired on ")])
+def test_credentials_that_expire_soon(tmp_path, monkeypatch, ago, words):
+    """They are good for 90 days."""
+    directory = str(tmp_path / "home")
+    then = time.time() - ago * 86_400
+    with monkeypatch.context() as past:
+        past.setattr(time, "time", lambda: then)
+        make_operator_directory(directory, 90 * 86_400)
+    found = {each.name: each for each in directory_checks(directory, INIT)}
+    for name in (OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS, ADMITTING_CREDENTIALS):
+        check = found[f"credentials {directory}/{name}"]
+        assert check.problem.startswith(words) if words else check.seen.startswith("good until ")
+        assert words is None or check.hint == f"renew them: {INIT}"
 
 
 @pytest.fixture
@@ -354,6 +390,14 @@ def test_a_disk_that_is_full():
     assert "reactor fleet gc" in disk_check("room", 100, 100).hint
     assert disk_check("room", 89, 100) is None
     assert disk_check("room", 0, 0) is None
+
+
+def test_a_file_system_that_is_full_needs_room_and_a_restart():
+    assert health_check("health", "") is None
+    assert health_check("health", "write x: no space left on device").hint == (
+        "make room on the disk of store_dir, and start the server again"
+    )
+    assert health_check("health", "write x: input/output error").hint == "see the log of the server"
 
 
 def test_a_stream_without_its_copies_is_a_problem_that_names_the_servers():

@@ -226,8 +226,11 @@ def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, pl
     assert "release 1 is the first of web: there is no previous release" in done.err
 
     (place / "site/more").write_text("x")
-    done = fleet("release", site, "web", "--key", key, "--soak", "0", "--waves", "100%", "--wait")
+    done = fleet(
+        "release", site, "web", "--key", key, "--soak", "0", "--waves", "100%", "--wait", "--splay", "10m"
+    )
     assert done.code == 0, done.err
+    assert json.loads(fleet("status", "--format", "json").out)["splay"] == 600
     assert "release 2 of web begins with wave 100 %" in done.out
     assert fleet("rollback", "web").out == "web: release 2 is reverting, wave 0 %\n"
     assert fleet("drive", "web", "--until-ended").code == 0

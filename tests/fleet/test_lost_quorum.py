@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 from nats_servers import PATIENCE, Cluster
+from processes_of_cli import spawned
 from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import Card, sign_card
@@ -102,6 +103,18 @@ def test_what_one_server_alone_tells_is_said_to_be_old(without_leader, reactor, 
         "JetStream has no leader: the server that answers may be cut off, and its answers out of date"
         in done.err
     )
+
+
+def test_the_admitting_service_says_that_it_may_hear_no_host(without_leader):
+    with spawned("fleet", "admit", "--home", without_leader.directory) as process:
+        assert process.stderr.readline() == b"answers hosts that ask to join\n"
+        assert process.stderr.readline().startswith(b"JetStream has no leader: ")
+
+
+def test_a_stream_that_can_not_be_read_is_named(without_leader, reactor):
+    done = reactor("fleet", "pause", "web", "--home", without_leader.directory)
+    assert done.code == 1
+    assert "GET" not in done.err
 
 
 def test_init_does_not_say_that_all_is_well(without_leader, reactor):

@@ -13,12 +13,15 @@ from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
+from reactor.cli.options.times import at_least
 from reactor.cli.options.trust import trusting_owners
 
 if TYPE_CHECKING:
     from reactor.cli.options.metrics import MetricsEndpoint
 
 
+_SHORTEST_LIFE = 3600
+"""Seconds for which credentials are good at least."""
 _SECTIONS = {
     "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel"),
     "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
@@ -74,14 +77,27 @@ def fleet() -> None:
     default=None,
     help="Let publishers of CCM register, or not. Any host that registers can then wipe the registry.  [default: as before; the first time, not]",
 )
+@click.option(
+    "--expires",
+    "life",
+    callback=at_least(_SHORTEST_LIFE),
+    metavar="DURATION",
+    help="Let the credentials of operators and of 'admit' expire after DURATION, such as 90d.  [default: as before; the first time, never]",
+)
 @home_option
 def init(
-    servers: tuple[str, ...], ca: str | None, replicas: int | None, ccm_publishers: bool | None, home: str
+    servers: tuple[str, ...],
+    ca: str | None,
+    replicas: int | None,
+    ccm_publishers: bool | None,
+    life: float | None,
+    home: str,
 ) -> None:
     """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
 
     The first time, this makes keys, and writes accounts.conf: include it in the configuration of each nats-server, start
-    them, and run the command again. Run once more, it changes nothing. Back up the directory: it can't be made again.
+    them, and run the command again. Run once more, it changes nothing, but renews credentials that expire soon. Back up
+    the directory: it can't be made again.
 
     Exit codes: 0 all is there; 1 the servers don't know the accounts yet, or refuse; 2 bad usage, or damaged keys.
 
@@ -91,7 +107,7 @@ def init(
     """
     from reactor.cli.running.fleet import initialize
 
-    raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers))
+    raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers, life=life))
 
 
 @fleet.command(short_help="Move the waves of channels, until it is stopped.")

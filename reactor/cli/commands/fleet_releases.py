@@ -37,6 +37,14 @@ _changed = format_option("what was changed as JSON")
     help="Wait this long after the last host of a wave has converged.",
 )
 @click.option(
+    "--splay",
+    callback=at_least(0),
+    default="0",
+    show_default=True,
+    metavar="DURATION",
+    help="Let each host of a wave download at a random time within DURATION.",
+)
+@click.option(
     "--max-failed", default="2%", show_default=True, metavar="N", help="Halt when more hosts of a wave fail."
 )
 @click.option(

@@ -63,12 +63,16 @@ def moment_ahead(_context: click.Context, _parameter: click.Parameter, value: st
         raise click.BadParameter(str(error)) from None
 
 
-def at_least(least: float, most: float = math.inf) -> Callable[[click.Context, click.Parameter, str], float]:
+def at_least(
+    least: float, most: float = math.inf
+) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
     """A callback for a duration of ``least`` to ``most`` seconds. A plain number is one of seconds."""
 
-    def seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    def seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
         from reactor.resource.property_types import parse_duration
 
+        if value is None:
+            return None
         text = value.strip()
         try:
             found = parse_duration(text + "s" if text.replace(".", "", 1).isdecimal() else text)

@@ -40,12 +40,18 @@ _COMMANDS: dict[str, Callable[[ChannelState, commands.Author], ChannelState]] = 
 
 
 def initialize(
-    home: str, servers: Sequence[str], ca: str | None, replicas: int | None, ccm_publishers: bool | None
+    home: str,
+    servers: Sequence[str],
+    ca: str | None,
+    replicas: int | None,
+    ccm_publishers: bool | None,
+    *,
+    life: float | None,
 ) -> int:
     """Make the accounts and the streams. Returns the exit code."""
     try:
         Pool(servers)
-        files = make_operator_directory(home)
+        files = make_operator_directory(home, life)
         is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
     except (KeyringError, ContextError) as error:
         fail_for(error)

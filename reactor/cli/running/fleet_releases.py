@@ -124,8 +124,8 @@ def _options(channel: str, wishes: dict[str, Any]) -> ReleaseOptions:
     if not is_channel_name(channel):
         hint = "only a-z, 0-9 and - are allowed, and - not at an end"
         raise DocumentError(f"{channel!r} is not the name of a channel", hint)
-    waves, note, targets = wishes["waves"], wishes["note"], wishes["targets"]
-    return ReleaseOptions(channel, author(), waves, _gate(wishes), note, targets, serial=wishes["serial"])
+    same = {name: wishes[name] for name in ("waves", "note", "targets", "serial", "splay")}
+    return ReleaseOptions(channel, author(), gate=_gate(wishes), **same)
 
 
 def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:

@@ -20,6 +20,7 @@ from reactor.errors import ReactorError, first_of
 from reactor.fleet.link.errors import ApiError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
+from reactor.fleet.operator.quorum import follow_quorum
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import operator_session
 from reactor.fleet.operator.where import Predicate, WhereError, everything, parse_where
@@ -67,14 +68,34 @@ def within_until_signal(
 ) -> int:
     """Do ``work`` as `within`, until SIGTERM or SIGINT. Return the number of the signal; 0 if the work ended first.
 
-    The connection outlives the work, which may have a lease to give back. Says when it is lost, and when it is there again.
+    The connection outlives the work, which may have a lease to give back. Says when it is lost, and when it is there again;
+    likewise for the leader of JetStream.
     """
 
     async def in_session(js: JetStream) -> int:
         with js.connection.watched(_Outages().take):
-            return await _until_signal(partial(work, js))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(follow_quorum, js.connection, _tell_quorum)
+                number = await _until_signal(partial(work, js))
+                nursery.cancel_scope.cancel()
+        return number
 
     return within(home, in_session, user)
+
+
+def warn_of_no_leader() -> None:
+    """Say that what the servers tell may have changed since."""
+    notice(
+        "JetStream has no leader: the server that answers may be cut off, and its answers out of date",
+        "'reactor fleet doctor' says what is wrong with the servers",
+    )
+
+
+def _tell_quorum(is_there: bool) -> None:
+    if is_there:
+        notice("JetStream has a leader again", None)
+    else:
+        warn_of_no_leader()
 
 
 class _Outages:

@@ -12,9 +12,9 @@ from typing import Any
 import click
 import trio
 
-from reactor.cli.messages import fail_for, notice
+from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import chosen_by, within, within_until_signal
+from reactor.cli.running.fleet_session import chosen_by, warn_of_no_leader, within, within_until_signal
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.explanation import TWIN, explained
 from reactor.fleet.operator.failures import failures
@@ -39,10 +39,7 @@ def _fleet(home: str, *channels: str) -> FleetView:
     """Read the fleet. Says if it may have changed since."""
     fleet = within(home, lambda js: read_fleet(js, channels))
     if fleet.may_be_old:
-        notice(
-            "JetStream has no leader: the server that answers may be cut off, and its answers out of date",
-            "'reactor fleet doctor' says what is wrong with the servers",
-        )
+        warn_of_no_leader()
     return fleet
 
 

@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-import trio
-
 from reactor.clock import uptime
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
@@ -61,6 +59,8 @@ class ChannelFollower:
         self._rate = LookRate(host.pace.burst)
         self._kept_until: float | None = None
         """When the hold or the pin ends that keeps the host now."""
+        self._turn: tuple[str, float] | None = None
+        """The bundle that is downloaded later, and when, by `uptime`."""
         self._judged = ""
         """What the last judgement said about the release in force."""
 
@@ -94,6 +94,8 @@ class ChannelFollower:
             longest = min(_SOON, longest)
         if self._kept_until is not None:
             longest = min(longest, max(_SOONEST, self._kept_until - self._host.clock()))
+        if self._turn is not None and self.report.phase is HostPhase.FETCHING:
+            longest = min(longest, max(_SOONEST, self._turn[1] - uptime()))
         return longest
 
     async def _look(self) -> bool:
@@ -168,9 +170,7 @@ class ChannelFollower:
         else:
             if chosen.digest != self._store.in_force:
                 if not self._store.has_bundle(chosen.release):
-                    self._update_report(HostPhase.FETCHING, about)
-                    await self._fetch(chosen.release, state.splay)
-                    return True
+                    return await self._fetch(chosen, about, state)
                 await self._switch(chosen)
             if desired.is_held:
                 self._update_report(HostPhase.HELD, about, why=desired.why)
@@ -179,11 +179,26 @@ class ChannelFollower:
                 self._report_run(about)
         return False
 
-    async def _fetch(self, release: Release, splay: float) -> None:
-        if splay and (await self._store.arrived()).bundle != release.bundle:
-            await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
+    async def _fetch(self, chosen: VerifiedRelease, about: str, state: ChannelState) -> bool:
+        """Download the bundle when it is the turn of this host. Return whether it was."""
+        release, has_begun = chosen.release, False
+        if splay := state.splay if chosen.digest == state.release else 0.0:  # going back does not wait
+            has_begun = (await self._store.arrived()).bundle == release.bundle
+        if splay and not has_begun and self._must_wait(release.bundle, splay):
+            words = f"downloads at a random time within {splay:g} s"
+            self._update_report(HostPhase.FETCHING, about, why=words)
+            return False
+        self._turn = None
+        self._update_report(HostPhase.FETCHING, about)
         await download(self._js.objects(BUNDLES), release, self._store)
         await self._store.receive(release)
+        return True
+
+    def _must_wait(self, bundle: str, splay: float) -> bool:
+        """Whether the turn of this host is later. It is drawn once for each bundle."""
+        if self._turn is None or self._turn[0] != bundle:
+            self._turn = bundle, uptime() + random.uniform(0, splay)  # noqa: S311 - no secret
+        return uptime() < self._turn[1]
 
     async def _switch(self, chosen: VerifiedRelease) -> None:
         groups = list(self._host.identity.groups)

@@ -131,7 +131,7 @@ class JetStreamApi:
         """
         data = json.dumps(body).encode() if body is not None else b""
         subject = f"{self.prefix}.{action}"
-        stream = "".join(action.split(".")[2:3]) or action
+        stream = "".join(action.replace("MSG.GET", "GET").split(".")[2:3]) or action
 
         async def send(seconds: float) -> dict[str, Any]:
             answer = await self.connection.request(

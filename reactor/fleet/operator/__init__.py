@@ -1,6 +1,7 @@
 """The operator's side: makes the accounts and streams of a fleet, publishes releases, changes and drives rollouts.
 
 - ``keyring``: the keys of the operator and of the accounts, in one directory;
+- ``credentials_life``: how long the credentials of an operator are good;
 - ``accounts``: the two accounts and the permissions of a host, as JWTs;
 - ``server_config``: the part of the configuration of nats-server that names the accounts;
 - ``cluster``: the state of the servers and of their cluster;
@@ -11,6 +12,7 @@
 - ``views``: the hosts of a channel, as the driver needs them;
 - ``drive``: the process that moves waves, under a lease;
 - ``session``: a connection of an operator;
+- ``quorum``: leaves a server that has lost the others of its cluster;
 - ``releasing``: from a directory to a rollout;
 - ``stored_releases``: bundles and releases in the object store: published, found, signed, pinned, removed;
 - ``known_hosts``: all hosts and channels, read at once;

@@ -142,15 +142,18 @@ def revoked_in(token: str) -> dict[str, int]:
     return {str(key): int(when) for key, when in found.items()}
 
 
-def operator_user(keys: Keyring, name: str, account: Literal["fleet", "system"]) -> Credentials:
+def operator_user(
+    keys: Keyring, name: str, account: Literal["fleet", "system"], expires: int | None = None
+) -> Credentials:
     """Make a user of FLEET or SYS with all permissions in that account."""
     issuer: Key = getattr(keys, account)
     user = Key.generate("user")
     claims = {**_EVERYTHING, "subs": -1, "data": -1, "payload": -1}
-    return Credentials(user, signed_token("user", user.public, name, issuer, claims, issued=now()))
+    token = signed_token("user", user.public, name, issuer, claims, issued=now(), expires=expires)
+    return Credentials(user, token)
 
 
-def admitting_user(keys: Keyring) -> Credentials:
+def admitting_user(keys: Keyring, expires: int | None = None) -> Credentials:
     """Make the user of FLEET for the admitting service."""
     user = Key.generate("user")
     claims = {
@@ -159,7 +162,8 @@ def admitting_user(keys: Keyring) -> Credentials:
         "resp": _ANSWERS,
         **dict.fromkeys(("subs", "data", "payload"), -1),
     }
-    return Credentials(user, signed_token("user", user.public, "admit", keys.fleet, claims, issued=now()))
+    token = signed_token("user", user.public, "admit", keys.fleet, claims, issued=now(), expires=expires)
+    return Credentials(user, token)
 
 
 def host_token(keys: AdmittingKeys, name: str, public: str, expires: int | None) -> str:

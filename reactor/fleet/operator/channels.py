@@ -64,12 +64,19 @@ class Channels:
         return await self._decided(channel, decide, by, why)
 
     async def begin(
-        self, release: NewRelease, waves: Sequence[int], gate: Gate, by: str, why: str = ""
+        self,
+        release: NewRelease,
+        waves: Sequence[int],
+        gate: Gate,
+        by: str,
+        why: str = "",
+        *,
+        splay: float = 0.0,
     ) -> ChannelState:
-        """Begin the rollout of a published release. Raises RolloutError."""
+        """Begin the rollout of a published release. ``splay``: see `ChannelState`. Raises RolloutError."""
 
         def decide(before: ChannelState | None, author: Author) -> ChannelState:
-            return begin(before, release, waves, gate, author)
+            return begin(before, release, waves, gate, author, splay=splay)
 
         return await self._decided(release.channel, decide, by, why)
 

@@ -11,9 +11,11 @@ from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import ForeignServerError, MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.cluster_members import object_in, parsed_answer
 from reactor.fleet.operator.server_config import SYSTEM_CREDENTIALS
 from reactor.fleet.operator.session import operator_options
 from reactor.fleet.operator.streams import wanted_streams
+from reactor.fleet.wire.parser import printable
 
 ENOUGH_COPIES = 3
 """The number of copies of a stream. One of them may be unavailable."""
@@ -54,6 +56,13 @@ async def server_state(
             "what the server says of itself can't be read", "see the log of the server"
         ) from None
     return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most)
+
+
+async def server_problem(connection: Connection, identity: str, seconds: float = 3.0) -> str:
+    """Ask the server whose id is ``identity`` what hinders its JetStream; empty if nothing does. Raises LinkError."""
+    reply = await connection.request(f"$SYS.REQ.SERVER.{identity}.HEALTHZ", seconds=seconds)
+    error = object_in(parsed_answer(reply).get("data")).get("error")
+    return printable(error) if isinstance(error, str) else ""
 
 
 async def cluster_size(options: Options, seconds: float = 3.0) -> int:

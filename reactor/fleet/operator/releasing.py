@@ -22,7 +22,10 @@ from reactor.fleet.rollout.waves import DEFAULT, parse_waves
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """The options of a new release. ``waves``: as text; ``serial``: the number after the last if None; times in seconds since 1970."""
+    """The options of a new release. ``waves``: as text; ``serial``: the number after the last if None; times in seconds since 1970.
+
+    ``splay``: the seconds over which the hosts of a wave spread their downloads.
+    """
 
     channel: str
     by: str
@@ -33,6 +36,7 @@ class ReleaseOptions:
     serial: int | None = None
     not_before: float | None = None
     expires: float | None = None
+    splay: float = 0.0
 
 
 async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -> Release:
@@ -119,7 +123,8 @@ async def begin_stored(
     """Begin a release that is stored and signed. Raises RolloutError, LinkError."""
     waves, _ = await waves_of(js, options, release.serial)
     new = NewRelease(options.channel, release.digest, release.serial, release.previous)
-    return release, await Channels(js).begin(new, waves, options.gate, options.by, options.note)
+    begun = await Channels(js).begin(new, waves, options.gate, options.by, options.note, splay=options.splay)
+    return release, begun
 
 
 def _in_force(state: ChannelState | None) -> str | None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.operator import accounts
+from reactor.fleet.operator.credentials_life import life_of, needs_renewal
 from reactor.fleet.operator.keyring import ADMITTING, KEYS, Keyring, KeyringError, save_credentials
 from reactor.fleet.wire.credentials import Credentials
 
 TOKENS, CONFIG = "accounts.json", "accounts.conf"
 OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS = "operator.creds", "system.creds"
 ADMITTING_CREDENTIALS = "admit.creds"
-_USERS: dict[str, Callable[[Keyring], Credentials]] = {
-    OPERATOR_CREDENTIALS: lambda keys: accounts.operator_user(keys, "operator", "fleet"),
-    SYSTEM_CREDENTIALS: lambda keys: accounts.operator_user(keys, "system", "system"),
+_USERS: dict[str, Callable[[Keyring, int | None], Credentials]] = {
+    OPERATOR_CREDENTIALS: lambda keys, expires: accounts.operator_user(keys, "operator", "fleet", expires),
+    SYSTEM_CREDENTIALS: lambda keys, expires: accounts.operator_user(keys, "system", "system", expires),
     ADMITTING_CREDENTIALS: accounts.admitting_user,
 }
-"""File of credentials -> the function that makes its user."""
+"""File of credentials -> the function that makes its user, which ends at a time in seconds since 1970, or never."""
 _ROLES = {"operator", "SYS", "FLEET", "HOSTS"}
 
 
@@ -42,8 +44,11 @@ class OperatorDirectory:
         return os.path.join(self.directory, name)
 
 
-def make_operator_directory(directory: str) -> OperatorDirectory:
-    """Make the missing files in ``directory``, and renew the files of older versions. Raises KeyringError, OSError."""
+def make_operator_directory(directory: str, life: float | None = None) -> OperatorDirectory:
+    """Make the missing files in ``directory``, and renew the files of older versions and credentials that end soon.
+
+    ``life``: the seconds for which credentials are good, by default as before, and for ever at first. Raises KeyringError, OSError.
+    """
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)
     changed = [KEYS] if Keyring.complete(directory) else []
@@ -59,8 +64,9 @@ def make_operator_directory(directory: str) -> OperatorDirectory:
         changed.append(TOKENS)
     for name, make in _USERS.items():
         path = os.path.join(directory, name)
-        if not os.path.exists(path):
-            save_credentials(path, make(keys))
+        if not os.path.exists(path) or needs_renewal(path, life):
+            seconds = life or life_of(path)
+            save_credentials(path, make(keys, int(time.time() + seconds) if seconds else None))
             changed.append(name)
     for name, content in (
         (CONFIG, server_config(keys, tokens).encode()),

@@ -10,10 +10,11 @@ from typing import Any
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import NoKeysError
+from reactor.fleet.link.errors import ExpiredError, NoKeysError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.keyring import KeyringError
+from reactor.fleet.operator.quorum import reach_quorum
 from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
 
 _FILE = "servers.json"
@@ -58,13 +59,20 @@ def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Option
 async def operator_session(
     directory: str, *, seconds: float = 3.0, user: str = OPERATOR_CREDENTIALS
 ) -> AsyncIterator[JetStream]:
-    """Yield the JetStream of the account FLEET, or of the account of ``user``.
+    """Yield the JetStream of the account FLEET, or of the account of ``user``, at a server with a quorum if one has it.
 
     Raises KeyringError, and LinkError if no server answers in time.
     """
     try:
         async with connected(operator_options(directory, user), seconds=seconds) as connection:
+            if len(connection.pool) > 1:
+                await reach_quorum(connection)
             yield JetStream(connection)
+    except ExpiredError as error:
+        error.hint = (
+            "renew them: reactor fleet init, on a machine with keys.json; and check the clock of this one"
+        )
+        raise
     except NoKeysError as error:
         file = os.path.join(directory, CONFIG)
         error.hint = f"include {file} in the configuration of this server, and reload it"

@@ -42,9 +42,15 @@ def no_release(channel: str) -> RolloutError:
 
 
 def begin(
-    before: ChannelState | None, release: NewRelease, waves: Sequence[int], gate: Gate, author: Author
+    before: ChannelState | None,
+    release: NewRelease,
+    waves: Sequence[int],
+    gate: Gate,
+    author: Author,
+    *,
+    splay: float = 0.0,
 ) -> ChannelState:
-    """Begin the rollout of a release. The one before it must have ended, or have been stopped."""
+    """Begin the rollout of a release. The one before it must have ended, or have been stopped. ``splay``: see `ChannelState`."""
     if before is not None:
         _require_successor(before, release)
     elif release.previous is not None:
@@ -63,6 +69,7 @@ def begin(
         since=author.now,
         by=author.by,
         why=author.why or f"release {release.serial} begins",
+        splay=splay,
     )
 
 

@@ -7,10 +7,12 @@ import ssl
 import stat
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from reactor.errors import ReactorError
 from reactor.fleet.link.errors import ContextError
 from reactor.fleet.link.options import Options, read_small_file
+from reactor.fleet.operator.credentials_life import ends_soon, expiry_in
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import certificate_check
 from reactor.fleet.operator.keyring import ADMITTING, KEYS, AdmittingKeys
@@ -45,6 +47,8 @@ def directory_checks(home: str, init: str) -> Iterator[Check]:
         except OSError as error:
             hint = "restore it from a backup" if name == KEYS else init
             yield wrong(f"file {path}", error.strerror or "can't be read", hint)
+        if check := _expiry_check(path, init):
+            yield check
     yield _content_check(home, init)
 
 
@@ -59,6 +63,17 @@ def _mode_check(name: str, path: str, found: os.stat_result) -> Check:
     if not os.access(path, os.R_OK):
         return wrong(name, "this user can't read it", "run this as the user who made it")
     return Check(name)
+
+
+def _expiry_check(path: str, init: str) -> Check | None:
+    """Check how long credentials are good; None if they are so for ever."""
+    if (expires := expiry_in(path)) is None:
+        return None
+    when = f"{datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if not ends_soon(path):
+        return Check(f"credentials {path}", f"good until {when}")
+    word = "expired" if expires <= time.time() else "expire"
+    return wrong(f"credentials {path}", f"they {word} on {when}", f"renew them: {init}")
 
 
 def _content_check(home: str, init: str) -> Check:

@@ -104,6 +104,15 @@ def disk_check(name: str, stored: int, most: int) -> Check | None:
     return wrong(name, words, "raise max_file_store of the server, or remove old bundles: reactor fleet gc")
 
 
+def health_check(name: str, problem: str) -> Check | None:
+    """Check what a server says of its JetStream; None if it has no ``problem``. It sees a full disk when a write has failed."""
+    if not problem:
+        return None
+    if "no space left" in problem:
+        return wrong(name, problem, "make room on the disk of store_dir, and start the server again")
+    return wrong(name, problem, "see the log of the server")
+
+
 def room_check(infos: Mapping[str, Mapping[str, Any]]) -> Check | None:
     """Check that the streams that refuse messages when they are full have room; None if they have."""
     full = []

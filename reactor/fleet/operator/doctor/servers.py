@@ -14,12 +14,13 @@ from reactor.fleet.link.handshake import Session, open_session
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import parse_server
 from reactor.fleet.operator.account_lookup import account_tokens
-from reactor.fleet.operator.cluster import server_state
+from reactor.fleet.operator.cluster import server_problem, server_state
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
     clock_check,
     disk_check,
+    health_check,
     payload_check,
     quorum_check,
     version_check,
@@ -80,12 +81,17 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
             began = time.time()
             state = await server_state(connection, answer.identity, seconds)
             ahead = state.time - (began + time.time()) / 2
+            problem = await server_problem(connection, answer.identity or "", seconds)
     except ReactorError as error:
         return [wrong(name, f"it can't be read: {error.message}", error.hint)]
     where = parse_server(answer.url)
-    full = disk_check(f"room of {where}", state.stored, state.most)
-    checks = [clock_check(name, ahead), quorum_check(f"quorum at {where}", state.cluster)]
-    return [*checks, full] if full else checks
+    found = (
+        clock_check(name, ahead),
+        quorum_check(f"quorum at {where}", state.cluster),
+        disk_check(f"room of {where}", state.stored, state.most),
+        health_check(f"health of {where}", problem),
+    )
+    return [each for each in found if each is not None]
 
 
 async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:
