@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import trio
 
-from reactor import ResourceError, in_thread
+from reactor import in_thread
 from reactor.hostfs import (
     ErrorContext,
     Parent,
@@ -23,7 +24,9 @@ from reactor.hostfs import (
     remove_path,
     sync_file_system,
 )
+from reactor.resources.git.locks import remove_mark_locks, remove_old_locks
 from reactor.resources.git.observer import DEPLOYED
+from reactor.resources.git.program import GitError
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
@@ -34,8 +37,8 @@ from reactor.resources.trusted_directory import make_directory_for
 _KEPT = "refs/reactor/discarded"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE = 0o755
-_LOCK_AGE = 5.0
-"""Seconds after which a lock that an interrupted update left is removed."""
+_FETCHING = "refs/reactor/fetching"
+"""There while git fetches into the checkout, and after it was killed."""
 _QUIET = ("--quiet",)
 
 
@@ -83,37 +86,81 @@ class Checkout:
         """
         path = self.desired.path
         if is_interrupted:
-            await self._remove_old_lock()
-        await self._fetch(path, tip)
-        if is_dirty or is_interrupted:
-            await self._keep_changes()
-        await self.restore()
-        await self._git(path, "update-ref", MOVING, tip.commit)
+            await remove_old_locks(path, self._locked_by(tip))
+        async with self._fetching(tip):
+            await self._fetch(path, tip)
         is_forced = self.desired.force or is_interrupted
-        try:
+        async with self._marked(tip, is_interrupted=is_interrupted):
+            if is_dirty or is_interrupted:
+                await self._keep_changes()
+            await self.restore()
             await self._check_out(path, tip, is_forced=is_forced)
-        except ResourceError:
-            if not is_interrupted:
-                await self._git(path, "update-ref", "-d", MOVING)  # git refuses before it changes a file
-            raise
-        if self.desired.submodules:
-            await self._update_modules(path)
-        await self._git(path, "update-ref", f"{DEPLOYED}/last", "HEAD")
-        await self._flush(path)
-        await self._git(path, "update-ref", "-d", MOVING)
+            if self.desired.submodules:
+                await self._update_modules(path)
+            await self._git(path, "update-ref", f"{DEPLOYED}/last", "HEAD")
         self.remote.keep(tip)
 
     async def reset(self, tip: Tip) -> None:
         """Discard local changes; git keeps them in a commit. Raises ResourceError."""
-        await self._keep_changes()
-        await self._git(self.desired.path, "reset", *_QUIET, "--hard", tip.commit)
-        await self._flush(self.desired.path)
+        async with self._marked(tip, is_interrupted=False):
+            await self._keep_changes()
+            await self._git(self.desired.path, "reset", *_QUIET, "--hard", tip.commit)
+
+    @asynccontextmanager
+    async def _marked(self, tip: Tip, *, is_interrupted: bool) -> AsyncIterator[None]:
+        """Mark the checkout as one that is on its way to ``tip`` until it is there, and is on the disk.
+
+        The next check completes what was interrupted, and knows by the mark whose differences and locks these are. So
+        the mark stays if git was killed, or has failed halfway, but not if it refused before it changed a file.
+        """
+        path = self.desired.path
+        await remove_mark_locks(path, MOVING)
+        await self._git(path, "update-ref", MOVING, tip.commit)
+        try:
+            yield
+        except GitError:
+            if not is_interrupted and (self.desired.force or not await self._has_changes()):
+                await self._git(path, "update-ref", "-d", MOVING)
+            raise
+        await self._flush(path)
+        await self._git(path, "update-ref", "-d", MOVING)
+
+    @asynccontextmanager
+    async def _fetching(self, tip: Tip) -> AsyncIterator[None]:
+        """Mark the checkout while git fetches into it: the locks of a killed fetch are removed by the next one."""
+        path = self.desired.path
+        await remove_mark_locks(path, _FETCHING)
+        known = await self.desired.git.ask(path, "rev-parse", "--quiet", "--verify", _FETCHING)
+        if is_marked := known.exit_code == 0:
+            names = () if tip.branch is None else (f"refs/remotes/origin/{tip.branch}",)
+            await remove_old_locks(path, (*names, *filter(None, (tip.source,)), "shallow", "packed-refs"))
+        await self.desired.git.ask(
+            path, "update-ref", _FETCHING, "HEAD"
+        )  # without a commit, there is no mark
+        try:
+            yield
+        except GitError:
+            if not is_marked:
+                await self._git(path, "update-ref", "-d", _FETCHING)
+            raise
+        await self._git(path, "update-ref", "-d", _FETCHING)
+
+    async def _has_changes(self) -> bool:
+        words = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+        return any(line[:2] != " D" for line in await self.desired.git.lines(self.desired.path, *words))
+
+    @staticmethod
+    def _locked_by(tip: Tip) -> tuple[str, ...]:
+        """What in ``.git`` a git of ours locks for a while, besides the marks."""
+        files = ("index", "HEAD", "ORIG_HEAD", "config", "packed-refs")
+        branch = () if tip.branch is None else (f"refs/heads/{tip.branch}",)
+        return (*files, *branch, _KEPT, f"{DEPLOYED}/last")
 
     async def restore(self) -> None:
         """Bring back deleted files. Raises ResourceError."""
         done = await self.desired.git.ask(self.desired.path, "checkout-index", *_QUIET, "--all")
         if done.exit_code != 0 and done.stderr.strip():  # without words, it only means that other files exist
-            raise ResourceError(f"git checkout-index failed{output_tail('', done.stderr)}")
+            raise GitError(f"git checkout-index failed{output_tail('', done.stderr)}")
 
     async def set_origin(self) -> None:
         """Set the URL of the remote ``origin``. Raises ResourceError."""
@@ -204,21 +251,6 @@ class Checkout:
         stash = await self.desired.git.ask(path, "stash", "create", "discarded by reactor")
         kept = stash.stdout.strip() if stash.exit_code == 0 else ""
         await self._git(path, "update-ref", "--create-reflog", _KEPT, kept or "HEAD")
-
-    async def _remove_old_lock(self) -> None:
-        """Remove the lock that a killed git left in an interrupted update."""
-        lock = f"{self.desired.path}/.git/index.lock"
-        with ErrorContext(f"inspect {lock}"):
-            try:
-                fd = open_path(lock)
-            except FileNotFoundError:
-                return
-            try:
-                age = time.time() - os.fstat(fd).st_mtime
-            finally:
-                os.close(fd)
-        if age > _LOCK_AGE:
-            await remove_path(lock, recursive=False)
 
     async def _flush(self, path: str) -> None:
         """Return when the files are on the disk: git writes the work tree without a flush."""

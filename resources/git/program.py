@@ -43,9 +43,13 @@ _HINTS = (
     ("could not read Username", "the server requires credentials: write them in the url, from secret data"),
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
-    ("index.lock", "another git is at work there, or was killed: if none runs, remove that file"),
+    (".lock': File exists", "another git is at work there, or was killed: if none runs, remove that file"),
     ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
 )  # fmt: skip
+
+
+class GitError(ResourceError):
+    """git itself has ended with a failure. Unlike one that was killed, it leaves no locks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +135,12 @@ class Program:
     async def must(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> str:
         """Run git, which must succeed, in the directory ``cwd``. Returns its output without the last newline.
 
-        Raises ResourceError with its reason, and a hint where the reason is known.
+        Raises GitError with its reason, and a hint where the reason is known; ResourceError as `ask`.
         """
         done = await self.ask(cwd, *arguments, on_line=on_line)
         if done.exit_code != 0:
             hint = next((hint for text, hint in _HINTS if text in done.stderr), None)
-            raise ResourceError(f"git {arguments[0]} failed{_reason(done)}", hint)
+            raise GitError(f"git {arguments[0]} failed{_reason(done)}", hint)
         return done.stdout.removesuffix("\n")
 
     async def lines(self, cwd: str, *arguments: str) -> list[str]:

@@ -8,10 +8,14 @@ import pytest
 import trio
 from git_worlds import FILES, Origin, git
 
+from reactor import ResourceError
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.git import Git
+from reactor.resources.git.checkout import _KEPT
 from reactor.resources.git.observer import parse_status
+from reactor.resources.git.program import Program
+from reactor.resources.process import Completed
 from reactor.testing.story import running
 
 NEW = {"README": "hello again\n", "src/new": "new\n"}
@@ -415,3 +419,96 @@ async def test_a_cancelled_clone_leaves_nothing(place):
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert os.listdir(place.path.parent) == ["server"]
+
+
+def _left(place, *names):
+    """Locks that a git has left which was killed a minute ago."""
+    for name in names:
+        lock = place.path / f".git/{name}.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch()
+        os.utime(lock, (time.time() - 70, time.time() - 70))
+
+
+async def _killed(place, monkeypatch, command, *locks, **properties):
+    """A run in which git is killed at ``command``, halfway and with ``locks``."""
+    ask = Program.ask
+
+    async def killed(self, cwd, *arguments, **options):
+        if arguments[: len(command)] != command:
+            return await ask(self, cwd, *arguments, **options)
+        (place.path / "README").write_text("hello ag")
+        _left(place, *locks)
+        raise ResourceError("killed by SIGKILL")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Program, "ask", killed)
+        assert await place.converge(**properties) == (Result.FAILED, "killed by SIGKILL")
+
+
+@pytest.mark.parametrize("locks", [("index",), ("HEAD", "refs/heads/main"), ("ORIG_HEAD",)])
+async def test_what_a_git_that_was_killed_alone_has_begun_is_completed(place, monkeypatch, locks):
+    await place.must_change()
+    place.origin.commit(NEW)
+    await _killed(place, monkeypatch, ("checkout",), *locks)
+    await place.must_change()
+    assert place.files() == {**FILES, **NEW}
+    assert list((place.path / ".git").rglob("*.lock")) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "lock"), [("stash", "index"), ("reset", "index"), ("reset", "HEAD"), ("update-ref", _KEPT)]
+)
+async def test_local_changes_are_discarded_though_git_was_killed_at_that(place, monkeypatch, command, lock):
+    await place.must_change(force=True)
+    (place.path / "src/data").write_text("mine\n")
+    command = ("update-ref", "--create-reflog") if command == "update-ref" else (command,)
+    await _killed(place, monkeypatch, command, lock, force=True)
+    await place.must_change(force=True)
+    assert place.files() == FILES
+    assert git(place.path, "show", f"{_KEPT}:src/data") == "mine"
+    assert list((place.path / ".git").rglob("*.lock")) == []
+
+
+@pytest.mark.parametrize(
+    "lock", ["refs/remotes/origin/main", "shallow", "refs/reactor/fetching", "packed-refs"]
+)
+async def test_a_killed_fetch_does_not_make_each_later_one_fail(place, monkeypatch, lock):
+    await place.must_change(depth=1)
+    place.origin.commit(NEW)
+    await _killed(place, monkeypatch, ("fetch",), lock, depth=1)
+    (place.path / "README").write_text(FILES["README"])
+    await place.must_change(depth=1)
+    assert place.files() == {**FILES, **NEW}
+    assert list((place.path / ".git").rglob("*.lock")) == []
+    assert git(place.path, "for-each-ref", "refs/reactor/fetching") == ""
+
+
+async def test_the_lock_of_another_git_stays_however_old(place):
+    await place.must_change(force=True)
+    (place.path / "README").write_text("mine\n")
+    _left(place, "index")
+    for _ in range(2):
+        result, said = await place.converge(force=True)
+        assert result is Result.FAILED
+        assert "index.lock" in said
+    assert (place.path / ".git/index.lock").exists()
+    assert git(place.path, "for-each-ref", "refs/reactor/moving") == ""
+
+
+async def test_a_checkout_that_a_full_disk_has_stopped_halfway_is_completed(place, monkeypatch):
+    await place.must_change()
+    place.origin.commit(NEW)
+    ask = Program.ask
+
+    async def stopped(self, cwd, *arguments, **options):
+        if arguments[0] != "checkout":
+            return await ask(self, cwd, *arguments, **options)
+        (place.path / "README").write_text("hello ag")
+        return Completed(128, "", "fatal: unable to write file README: No space left on device", 0.0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Program, "ask", stopped)
+        assert (await place.converge())[0] is Result.FAILED
+    await place.must_change()
+    assert place.files() == {**FILES, **NEW}
