@@ -95,7 +95,18 @@ def read_bounded(fd: int, path: str, status: os.stat_result) -> bytes:
 
 
 async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:
-    """Make all ``changes`` of the file at ``path`` in one write. A missing file counts as empty, and gets ``new``.
+    """Make all ``changes`` of the file at ``path`` in one write. A missing file counts as empty. Raises as `rewrite`."""
+
+    def changed(found: Found | None) -> bytes | None:
+        before = found.lines if found else []
+        after = _changed(before, changes)
+        return None if after == before else b"".join(after)
+
+    await rewrite(path, changed, new)
+
+
+async def rewrite(path: str, change: Callable[[Found | None], bytes | None], new: Attributes) -> None:
+    """Write what ``change`` makes of the file at ``path``, unless that is None. A missing file gets ``new``.
 
     What another program writes in between is not lost: then the edit begins again, a few times. Raises ResourceError
     when the file can't be written.
@@ -104,7 +115,8 @@ async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:
         for attempt in range(_ATTEMPTS):
             found = find(path)
             try:
-                await _edit(path, found, changes, new)
+                if (data := change(found)) is not None:
+                    await _write(path, found, data, new)
             except ResourceError:
                 now = find(path)
                 if attempt == _ATTEMPTS - 1 or (now and now.stamp) == (found and found.stamp):
@@ -113,17 +125,14 @@ async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:
                 break
 
 
-async def _edit(path: str, found: Found | None, changes: Sequence[Change], new: Attributes) -> None:
-    before = found.lines if found else []
-    after = _changed(before, changes)
-    if after == before:
-        return
+async def _write(path: str, found: Found | None, data: bytes, new: Attributes) -> None:
+    """Replace the file, unless another program has changed it since it was ``found``."""
     target, attributes = (found.path, found.attributes) if found else (path, new)
     directory, base = os.path.split(target)
     stale = await find_stale_temporaries(directory, base, attributes.uid)
     await remove_stale_temporaries(target, stale, attributes.uid)
     stamp = found.stamp if found else () if not os.path.islink(path) else None  # noqa: ASYNC240 - as fast as `find`
-    await write_file(target, Inline(b"".join(after)), attributes, before=stamp)
+    await write_file(target, Inline(data), attributes, before=stamp)
 
 
 async def diff(path: str, changes: Iterable[Change]) -> Diff:

@@ -6,26 +6,11 @@ import os
 import stat
 from collections.abc import Callable
 
-import trio
-
 from reactor import Diff, ResourceError
-from reactor.hostfs import (
-    Attributes,
-    ErrorContext,
-    Inline,
-    content_diff,
-    find_stale_temporaries,
-    open_source,
-    refuse_replacement,
-    remove_stale_temporaries,
-    write_file,
-)
-from reactor.resources.shared_lines import read_bounded
+from reactor.hostfs import Attributes, ErrorContext, Inline, content_diff, open_source, refuse_replacement
+from reactor.resources.shared_lines import Found, find, rewrite
 
 _MODE = 0o644
-
-_editing = trio.Lock()
-"""Held from reading to writing, because resources that edit the same file run concurrently."""
 
 Change = Callable[[str], str]
 """A function from the present content of a file to the desired content."""
@@ -33,36 +18,31 @@ Change = Callable[[str], str]
 
 def read(path: str) -> str | None:
     """The content of the file at ``path``; None if it does not exist. Raises ResourceError when it can't be read."""
-    with ErrorContext(f"read {path}"):
-        try:
-            fd = _opened(path, os.O_RDONLY)
-            try:
-                return read_bounded(fd, path, os.fstat(fd)).decode()
-            finally:
-                os.close(fd)
-        except FileNotFoundError:
-            return None
-        except UnicodeDecodeError as error:
-            hint = "correct it: a change could damage the rest of it"
-            raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
+    return _text(path, find(path))
+
+
+def _text(path: str, found: Found | None) -> str | None:
+    try:
+        return None if found is None else found.data.decode()
+    except UnicodeDecodeError as error:
+        hint = "correct it: a change could damage the rest of it"
+        raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
 
 
 async def edit(path: str, change: Change, *, mode: int = _MODE) -> None:
     """Apply ``change`` to the content of the file, atomically. A missing file counts as empty, and gets ``mode``.
 
-    Owner, mode and symlinks to the file stay. Stale temporary files beside it are removed. Raises ResourceError when
-    it can't be written.
+    Owner, mode and symlinks to the file stay. Stale temporary files beside it are removed. What another program writes
+    in between is not lost: then ``change`` is called again. Raises ResourceError when it can't be written.
     """
     path = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read that follows
-    async with _editing:
-        before = read(path)
+
+    def changed(found: Found | None) -> bytes | None:
+        before = _text(path, found)
         after = change(before or "")
-        if after != before:
-            attributes = _attributes(path, mode)
-            directory, base = os.path.split(path)
-            stale_temporaries = await find_stale_temporaries(directory, base, attributes.uid)
-            await remove_stale_temporaries(path, stale_temporaries, attributes.uid)
-            await write_file(path, Inline(after), attributes)
+        return None if after == before else after.encode()
+
+    await rewrite(path, changed, Attributes(os.geteuid(), os.getegid(), mode))
 
 
 async def replace(path: str, text: str, *, mode: int = _MODE) -> None:
@@ -87,7 +67,7 @@ def mode(path: str) -> int | None:
 def set_mode(path: str, permissions: int) -> None:
     """Set the permissions of the file at ``path``. Raises ResourceError."""
     with ErrorContext(f"change the mode of {path}"):
-        fd = _opened(path, os.O_RDONLY)
+        fd = _opened(path)
         try:
             os.fchmod(fd, permissions)
         finally:
@@ -99,19 +79,10 @@ async def diff(path: str, change: Change) -> Diff:
     return await content_diff(path, Inline(change(read(path) or "")), ())
 
 
-def _opened(path: str, _flags: int) -> int:
+def _opened(path: str) -> int:
     """Open a regular file; refuse a pipe, which may never end, and a device."""
     fd = open_source(path)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
     raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
-
-
-def _attributes(path: str, mode: int) -> Attributes:
-    with ErrorContext(f"inspect {path}"):
-        try:
-            found = os.stat(path)
-        except FileNotFoundError:
-            return Attributes(os.geteuid(), os.getegid(), mode)
-        return Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))

@@ -264,6 +264,8 @@ def reported_causes(
     known = cause_of(resource)
     if bits & _INITIAL:
         others = bits & ~_INITIAL
+        if known is Cause.INITIAL:  # it was never right: the event was, say, that of its new directory
+            others &= ~_DRIFT
         if known is Cause.DRIFT and (resource.unconditional or not (others or result.actions)):
             known = Cause.INITIAL
         return CAUSE_SETS[others if others and known is Cause.DRIFT else others | known.value]

@@ -82,6 +82,8 @@ REPAIRED = CheckResult(Outcome.CHANGED, ("replaced content",))
         (Cause.INITIAL | Cause.INTENT, Cause.INTENT, Cause.INTENT),
         (Cause.INITIAL, Cause.DRIFT, Cause.DRIFT),
         (Cause.INITIAL, Cause.INITIAL, Cause.INITIAL),
+        (Cause.INITIAL | Cause.DRIFT, Cause.INITIAL, Cause.INITIAL),
+        (Cause.INITIAL | Cause.DRIFT | Cause.REFRESH, Cause.INITIAL, Cause.INITIAL | Cause.REFRESH),
         (Cause.DRIFT | Cause.AUDIT, Cause.INTENT, Cause.INTENT | Cause.AUDIT),
         (Cause.DRIFT, Cause.DRIFT, Cause.DRIFT),
         (Cause.RETRY, Cause.INTENT, Cause.RETRY),

@@ -40,6 +40,38 @@ async def test_what_is_no_file_is_refused_and_stays(tmp_path, make):
     assert what_is_in(tmp_path) == before
 
 
+async def test_what_another_program_writes_meanwhile_is_kept(tmp_path):
+    path = tmp_path / "fstab"
+    path.write_text("first\n")
+    meanwhile = iter(["theirs\n", "theirs, too\n"])
+
+    def change(text):
+        if (line := next(meanwhile, None)) is not None:
+            with path.open("a") as file:
+                file.write(line)
+        return f"{text}ours\n"
+
+    await textfile.edit(str(path), change)
+    assert path.read_text() == "first\ntheirs\ntheirs, too\nours\n"
+
+
+async def test_a_missing_file_is_made_also_an_empty_one_and_through_a_link(tmp_path):
+    await textfile.replace(str(tmp_path / "empty"), "", mode=0o640)
+    assert (tmp_path / "empty").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "link").symlink_to("real")
+    await textfile.replace(str(tmp_path / "link"), "new\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new\n"
+
+
+async def test_what_is_as_it_should_be_is_not_written(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("same\n")
+    before = what_is_in(tmp_path)
+    await textfile.replace(str(path), "same\n")
+    assert what_is_in(tmp_path) == before
+
+
 async def test_a_symlink_to_a_file_stays_and_leads_to_the_new_text(tmp_path):
     (tmp_path / "real").write_text("old\n")
     (tmp_path / "link").symlink_to("real")
