@@ -27,7 +27,7 @@ from reactor import (
     own_renames,
 )
 from reactor.hostfs import FileType, accounts_of, names_of
-from reactor.resources.download.source import Checksum, is_url, unprotected
+from reactor.resources.download.source import Checksum, is_url
 from reactor.resources.file.make_reconciler import permissions_of, reconciler_for
 from reactor.resources.file.property_types import (
     MAX_MODE,
@@ -42,7 +42,7 @@ from reactor.resources.file.property_types import (
     Xattrs,
     mode_properties,
 )
-from reactor.resources.file.rules import problems_of
+from reactor.resources.file.rules import problems_of, warnings_of
 from reactor.resources.file.state import FileState
 from reactor.resources.file.validator import paths_in
 
@@ -155,9 +155,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         yield from problems_of(self)
 
     def warnings(self) -> Iterable[PropertyProblem]:
-        """A download that an attacker on the network could replace."""
-        if self.ensure == "present" and self.source is not None:
-            yield from unprotected(self.source, self.checksum)
+        """A download that an attacker on the network could replace, and statements of Jinja in the content."""
+        return warnings_of(self)
 
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source file; the template, and what it has read."""

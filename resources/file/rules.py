@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from reactor import PropertyProblem
-from reactor.resources.download.source import is_url
+from reactor.resources.download.source import is_url, unprotected
 from reactor.resources.file.validator import PLACEHOLDER, validator_problem
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ _WITHOUT_RULES = frozenset(
 costs time, not its rule."""
 
 
+_END_OF_STATEMENT = r"\{%[-+]?\s*end(if|for)\s*[-+]?%\}"
+_TEMPLATE_NAMES = (".j2", ".jinja", ".jinja2")
+"""Ends of the names of files that are templates for another program."""
+
+
 def problems_of(file: File) -> Iterable[PropertyProblem]:
     """The combinations of properties of ``file`` that are not allowed."""
     if (
@@ -33,6 +39,19 @@ def problems_of(file: File) -> Iterable[PropertyProblem]:
     ):
         return ()  # the usual case
     return _problems_of(file)
+
+
+def warnings_of(file: File) -> Iterator[PropertyProblem]:
+    """What is allowed, and probably not meant."""
+    if file.ensure != "present":
+        return
+    if file.source is not None:
+        yield from unprotected(file.source, file.checksum)
+    content = file.content or ""
+    if "{%" in content and not file.name.endswith(_TEMPLATE_NAMES) and re.search(_END_OF_STATEMENT, content):
+        words = "the content has statements of Jinja, and is written as it is: only {{ }} is evaluated here"
+        hint = "put it into a file beside the manifest, and name that in 'template'"
+        yield PropertyProblem(("content",), words, hint)
 
 
 def _problems_of(file: File) -> Iterator[PropertyProblem]:

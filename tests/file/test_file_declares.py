@@ -256,3 +256,19 @@ def test_files_without_a_template_do_not_depend_on_the_data_of_the_manifest():
     assert plain.has_same_inputs(make("/a", content="y"))
     assert plain.has_same_inputs(other)
     assert other.has_same_inputs(plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_warned_of"),
+    [
+        ("/a", "{% if x %}y{% endif %}", True),
+        ("/a", "{%- for each in all -%}\ny\n{%- endfor -%}", True),
+        ("/a.j2", "{% if x %}y{% endif %}", False),
+        ("/a", "log_format main %t {% x %}", False),
+        ("/a", "curl -w '%{http_code}'", False),
+    ],
+)
+def test_statements_of_jinja_in_the_content_are_written_with_a_warning(name, content, is_warned_of):
+    found = [problem.path for problem in make(name, content=content).warnings()]
+    assert found == ([("content",)] if is_warned_of else [])
+    assert list(absent(name).warnings()) == []
