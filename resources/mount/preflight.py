@@ -63,6 +63,12 @@ async def refuse_foreign_device(entry: Entry) -> None:
 
 
 def _refuse_file(entry: Entry) -> None:
+    is_file = is_bind(entry.options) and os.path.isfile(entry.device)
+    if is_file and os.path.isdir(entry.point):
+        hint = "name a file: a directory takes only a directory"
+        raise ResourceError(
+            f"the mount point {entry.point} is a directory, and {entry.device} is a file", hint
+        )
     takes_directory = not is_bind(entry.options) or os.path.isdir(entry.device)
     if takes_directory and not os.path.isdir(entry.point):
         hint = "name a directory: a file takes only a file that is bound"

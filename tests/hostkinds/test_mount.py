@@ -330,6 +330,18 @@ async def test_a_mount_point_that_is_missing_is_named(tmp_path):
     )
 
 
+async def test_noop_tells_that_a_directory_takes_no_file(point, tmp_path):
+    (tmp_path / "file").touch()
+    resource = Mount(name=str(point), device=str(tmp_path / "file"), fstype="none", options="bind")
+    _, story = await converge_once(resource)
+    assert (story.result(resource.ref), mounts_at(str(point))) == (Result.FAILED, ())
+    _, story = await converge_once(resource, options=RunOptions(noop=True))
+    assert (
+        story.checks(resource.ref)[-1].error
+        == f"the mount point {point} is a directory, and {tmp_path}/file is a file"
+    )
+
+
 async def test_a_link_is_no_mount_point(point):
     """Mounted at what it leads to, it would be missing at its own name, and mounted there again and again."""
     link = point.parent / "link"
