@@ -260,6 +260,18 @@ async def test_a_tree_with_a_dead_mount_in_it_is_tidied_and_holds_nothing_up(
         await repaired(story, tmp_path / "local")
 
 
+async def test_a_tree_with_a_dead_mount_in_it_gets_its_modes_and_holds_nothing_up(
+    mount, short_mount_timeout, tmp_path
+):
+    (tmp_path / "wrong").mkdir(mode=0o700)
+    mount.stop()
+    tree = File(name=str(tmp_path), ensure="directory", recurse=True, **(OWN | {"mode": "0755"}))
+    async with running(tree, a_file(tmp_path / "local")) as story:
+        await story.converged()
+        assert (tmp_path / "wrong").stat().st_mode & 0o777 == 0o755
+        await repaired(story, tmp_path / "local")
+
+
 async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(
     mount, short_mount_timeout, often
 ):
