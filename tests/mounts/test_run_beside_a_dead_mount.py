@@ -247,6 +247,19 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
         await story.until(lambda: story.result(below.ref) in {Result.CHANGED, Result.OK})
 
 
+@pytest.mark.parametrize("is_source", [False, True])
+async def test_a_scaffold_with_a_dead_mount_in_it_fails_and_names_it(
+    mount, short_mount_timeout, tmp_path, elsewhere, is_source
+):
+    trees = [str(tmp_path), str(elsewhere / "tree")]
+    os.mkdir(trees[1])
+    source, target = trees if is_source else trees[::-1]
+    mount.stop()
+    scaffold = Scaffold(name=target, ensure="present", source=source)
+    _, story = await converge_once(scaffold)
+    assert story.checks(scaffold.ref)[-1].error == f"fuse at {mount.point} does not answer"
+
+
 async def test_a_tree_with_a_dead_mount_in_it_is_tidied_and_holds_nothing_up(
     mount, short_mount_timeout, tmp_path
 ):
