@@ -105,11 +105,14 @@ class PathTree:
         """Make a node of a name in a tree if it needs a watch of its own, which begins with `renew`."""
         if not name or name in directory.children or not directory.listeners_below(name):
             return
-        if self._silence(directory.path) is None:
-            with suppress(OSError):  # it has gone already
-                found = os.lstat(directory.path_of(name))
-                if stat.S_ISDIR(found.st_mode) or has_other_links(found):
-                    directory.children[name] = Directory(directory, name)
+        if self._silence(directory.path) is not None:
+            return
+        with suppress(OSError):  # it has gone already
+            # A mount may not answer: `renew` looks at it, after it was asked.
+            is_mounted = _real_path_of(directory, name) in self._mounts.points
+            found = None if is_mounted else os.lstat(directory.path_of(name))
+            if found is None or stat.S_ISDIR(found.st_mode) or has_other_links(found):
+                directory.children[name] = Directory(directory, name)
 
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
         """Give a leaf its own watch if that of its directory does not get all its events; return the new directory.

@@ -22,7 +22,15 @@ ARCHIVE_SUFFIXES = tuple(_FORMATS)
 """The suffixes of all archives and compressed files that can be unpacked."""
 
 _TAR_MAGIC_AT = 257
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_MAGICS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0", "zst": b"\x28\xb5\x2f\xfd", "zip": b"PK"}
+_LOOKS = {
+    "tar": "an uncompressed tar archive",
+    "gz": "compressed by gzip",
+    "bz2": "compressed by bzip2",
+    "xz": "compressed by xz",
+    "zst": "compressed by zstd",
+    "zip": "a zip archive",
+}
 
 
 def archive_format(name: str) -> str | None:
@@ -38,6 +46,16 @@ def single_name(path: str) -> str | None:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
+def explanation(head: bytes, archive_format: str) -> str | None:
+    """Why a file that begins with ``head`` can't be unpacked as ``archive_format``; None if that is unknown."""
+    found = looks_like(head)
+    if found is None:
+        return None
+    if found == _LOOKS.get(archive_format.rpartition(".")[2]):
+        return "the file is cut off or damaged, or has something behind its end"
+    return f"the file is {found}"
+
+
 def looks_like(head: bytes) -> str | None:
     """Return a description of the type of a file that begins with ``head``; None if it is unknown."""
     if not head:
@@ -45,12 +63,5 @@ def looks_like(head: bytes) -> str | None:
     if head.lstrip()[:1] in (b"<", b"{"):
         return "a web page or a message of the server"
     if head[_TAR_MAGIC_AT:].startswith(b"ustar"):
-        return "an uncompressed tar archive"
-    magics = {
-        b"\x1f\x8b": "compressed by gzip",
-        b"BZh": "compressed by bzip2",
-        b"\xfd7zXZ\0": "compressed by xz",
-        _ZSTD_MAGIC: "compressed by zstd",
-        b"PK": "a zip archive",
-    }
-    return next((words for magic, words in magics.items() if head.startswith(magic)), None)
+        return _LOOKS["tar"]
+    return next((_LOOKS[form] for form, magic in _MAGICS.items() if head.startswith(magic)), None)

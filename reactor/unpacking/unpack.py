@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from reactor.unpacking.formats import looks_like, single_name
+from reactor.unpacking.formats import explanation, single_name
 from reactor.unpacking.members import Budget, Member, UnpackingError, UnpackingLimits
 from reactor.unpacking.single import SingleFile, members_of_single
 from reactor.unpacking.tar import members_of_tar
@@ -98,8 +98,7 @@ def _members(
 
 def _damaged(file: IO[bytes], archive_format: str, error: Exception) -> UnpackingError:
     file.seek(0)
-    found = looks_like(file.read(_HEAD))
+    hint = explanation(file.read(_HEAD), archive_format)
     what = "file" if single_name(f"x.{archive_format}") else "archive"
     reason = str(error) or type(error).__name__
-    hint = f"the file is {found}" if found is not None else None
     return UnpackingError(f"not a usable {archive_format} {what}: {reason}", hint)

@@ -123,12 +123,14 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The device or file, with its file system: a mount of it goes after this.
+        Provides: The device or file, with its file system: a mount of it, also by its UUID or label, goes after this.
 
         Depends on: The device, if another resource makes it, such as a logical volume; the directory of the file.
         """
         path = (self.name,)
-        return Relations(provides=path, depends_on=(*path, os.path.dirname(self.name)), edits=path)
+        tags = {"by-label": self.label, "by-uuid": self.uuid}
+        links = [f"/dev/disk/{tag}/{value}" for tag, value in tags.items() if value is not None]
+        return Relations(provides=(*path, *links), depends_on=(*path, os.path.dirname(self.name)), edits=path)
 
     def claims(self) -> Iterable[Claim]:
         """The device."""

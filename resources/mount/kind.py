@@ -27,7 +27,7 @@ from reactor.hostfs import NormalForms
 from reactor.resources import textfile
 from reactor.resources.mount import preflight, swap
 from reactor.resources.mount.comparison import is_known, is_same, overlaid, respelled
-from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, entries_at, subject_of
+from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, entries_at, node_of, subject_of
 from reactor.resources.mount.mount_table import Mounted, mounts_at
 from reactor.resources.mount.planner import edits_table, plan_mount
 from reactor.resources.mount.state import Desired, MountState
@@ -146,11 +146,12 @@ class Mount(Resource[MountState], kind="mount"):
 
         Provides: The mount point: everything below it is in the mounted file system.
 
-        Depends on: The mount point, /etc/fstab, the device if it is a path, and the directories of an overlay.
+        Depends on: The mount point, /etc/fstab, the device if it is a path or a tag such as `UUID=`, and the directories of an overlay.
         """
         needed = [self.name, FSTAB]
-        if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
-            needed.append(self.device.rstrip("/") or "/")
+        node = node_of(self.device or "")
+        if self.ensure != "absent" and node.startswith("/"):
+            needed.append(node.rstrip("/") or "/")
         if self.ensure == "mounted":
             needed += overlaid(self.fstype, self.options)
         if self._is_swap:

@@ -7,12 +7,16 @@ import os
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext
 from reactor.resources.mount.comparison import is_bind, overlaid, unchangeable
-from reactor.resources.mount.fstab import Entry
+from reactor.resources.mount.fstab import Entry, is_tag, node_of
 from reactor.resources.mount.fstypes import helper_of, is_unknown
 from reactor.resources.mount.mount_table import mount_point, mounts_below
 from reactor.resources.mount.state import Desired, MountState
 from reactor.resources.mount.system import hint_for_busy, ignored_by_remount
+from reactor.resources.process import ENVIRONMENT, Command, run
 from reactor.resources.trusted_sources import refuse_foreign_file, refuse_foreign_place
+
+_NOT_FOUND = 1
+"""The exit code of findfs(8) for a tag that no device has."""
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
@@ -31,6 +35,8 @@ async def refuse(desired: Desired, state: MountState) -> None:
     if entry.device.startswith("/"):
         await fragile_mounts().ask(entry.device)
         _refuse_source("device", entry.device)
+    elif is_tag(entry.device):
+        await _refuse_tag(entry.device)
     for path in overlaid(entry.fstype, desired.options):
         await fragile_mounts().ask(path)
         _refuse_source("directory", path)
@@ -63,6 +69,12 @@ async def refuse_foreign_device(entry: Entry) -> None:
 
 
 def _refuse_file(entry: Entry) -> None:
+    is_file = is_bind(entry.options) and os.path.isfile(entry.device)
+    if is_file and os.path.isdir(entry.point):
+        hint = "name a file: a directory takes only a directory"
+        raise ResourceError(
+            f"the mount point {entry.point} is a directory, and {entry.device} is a file", hint
+        )
     takes_directory = not is_bind(entry.options) or os.path.isdir(entry.device)
     if takes_directory and not os.path.isdir(entry.point):
         hint = "name a directory: a file takes only a file that is bound"
@@ -74,6 +86,17 @@ def _refuse_type(fstype: str) -> None:
         hint = f"correct it, or install what brings {helper_of(fstype)} or the kernel module"
         words = f"neither the kernel nor mount(8) knows the type of file system {fstype!r}"
         raise ResourceError(words, hint, missing=helper_of(fstype))
+
+
+async def _refuse_tag(device: str) -> None:
+    """Raise ResourceError if findfs(8) finds no device with the tag; mount(8) would not either."""
+    try:
+        code = (await run(Command(("findfs", device), "/", ENVIRONMENT))).exit_code
+    except ResourceError:  # without the program, only mounting tells
+        return
+    if code == _NOT_FOUND:
+        hint = "correct it, or require the resource that makes the file system; this lists them: lsblk --fs"
+        raise ResourceError(f"there is no device with {device}", hint, missing=node_of(device))
 
 
 def _refuse_source(what: str, path: str) -> None:

@@ -19,6 +19,8 @@ from reactor.resources.mount.state import Desired, MountState
 
 SWAPS: Final = "/proc/swaps"
 _SIGNATURES: Final = (b"SWAPSPACE2", b"SWAP-SPACE")
+_BLOCK: Final = 512
+"""The unit of st_blocks, in bytes."""
 _PREFER: Final = 0x8000
 """SWAP_FLAG_PREFER: the low bits are a priority."""
 _DISCARD: Final = {"discard": 0x10000, "discard=once": 0x30000, "discard=pages": 0x50000}
@@ -127,7 +129,9 @@ def _swap_area(path: str) -> Iterator[int]:
             hint = f"require the resource that creates it, such as an exec with creates: {path}"
             raise ResourceError(f"the swap {path} does not exist", hint, missing=path) from error
         try:
-            _refuse_unsafe(path, os.fstat(fd))
+            found = os.fstat(fd)
+            _refuse_unsafe(path, found)
+            _refuse_holes(path, found)
             size = os.sysconf("SC_PAGE_SIZE")
             if os.pread(fd, 10, size - 10) not in _SIGNATURES:
                 raise ResourceError(
@@ -136,6 +140,15 @@ def _swap_area(path: str) -> Iterator[int]:
             yield fd
         finally:
             os.close(fd)
+
+
+def _refuse_holes(path: str, found: os.stat_result) -> None:
+    """Raise ResourceError if not all blocks of the swap file are on the disk: the kernel only says that it is invalid."""
+    if stat.S_ISREG(found.st_mode) and found.st_blocks * _BLOCK < found.st_size:
+        hint = (
+            f"remove it, and have it made by a filesystem with fstype: swap and size: {found.st_size >> 20}M"
+        )
+        raise ResourceError(f"the swap file {path} has holes, as truncate makes them", hint)
 
 
 def _refuse_unsafe(path: str, found: os.stat_result) -> None:

@@ -21,6 +21,7 @@ from reactor import (
     Resource,
     TemplateSource,
     emit_output,
+    fragile_mounts,
     in_thread,
     sandboxed_engine,
 )
@@ -30,6 +31,7 @@ from reactor.hostfs import (
     accounts,
     accounts_of,
     first_missing_path,
+    mounted_below,
     refuse_read_only,
 )
 from reactor.resources.download.source import LocalSource
@@ -159,6 +161,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         try:
             state = await self._observe_paths(paths, desired) if paths is not None else None
             if state is None:
+                await self._ask_mounts()
                 state = await in_thread(self._look, desired)
         except BaseException:
             changed_paths.lose()
@@ -166,6 +169,12 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         for remark in self._renderer.remarks():
             emit_output(remark)
         return state
+
+    async def _ask_mounts(self) -> None:
+        """Raise ResourceError if a mount in one of both trees does not answer: to read that tree would take forever."""
+        for root in (self.source, self.name):
+            for point in mounted_below(root):
+                await fragile_mounts().ask(point)
 
     def _look(self, desired: Desired) -> ScaffoldState:
         self._renderer.refresh()

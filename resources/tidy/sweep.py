@@ -142,14 +142,15 @@ class Sweep:
     def _readable_entries(self, directory: str, kept: set[str]) -> Iterator[tuple[str, os.stat_result]]:
         """The entries. One that can't be read is noted, and kept: with it, its owner could stop the rest."""
         try:
-            yield from self._entries(directory)
+            yield from self._entries(directory, kept)
         except ResourceError as error:
             if directory == self._root:
                 raise
             self._unread = self._unread or error
             kept.add(directory)
 
-    def _entries(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
+    def _entries(self, directory: str, kept: set[str]) -> Iterator[tuple[str, os.stat_result]]:
+        """The entries but mount points: these are kept, and not looked at, because their server may not answer."""
         is_root = directory == self._root
         with ErrorContext(f"read {directory}"):
             try:
@@ -157,8 +158,12 @@ class Sweep:
                     if is_root:
                         self._device = os.stat(directory).st_dev
                     for entry in entries:
+                        path = f"{directory}/{entry.name}"
+                        if path in self._mounted:
+                            kept.add(directory)
+                            continue
                         with suppress(FileNotFoundError):
-                            yield f"{directory}/{entry.name}", entry.stat(follow_symlinks=False)
+                            yield path, entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 return
             except NotADirectoryError as error:

@@ -18,6 +18,7 @@ from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
+from reactor.resources.filesystem import Filesystem
 from reactor.resources.mount import Mount
 from reactor.resources.mount.comparison import missing
 from reactor.resources.mount.fstab import Entry, entries_at
@@ -327,6 +328,35 @@ async def test_a_mount_point_that_is_missing_is_named(tmp_path):
     assert (
         story.checks(f"mount#{missing}")[-1].hint
         == f"declare file#{missing} with ensure: directory, to go before this"
+    )
+
+
+async def test_noop_tells_that_no_device_has_the_tag(point):
+    resource = Mount(name=str(point), device="LABEL=nobody-has-it", fstype="ext4")
+    _, story = await converge_once(resource, options=RunOptions(noop=True))
+    assert story.checks(resource.ref)[-1].error == "there is no device with LABEL=nobody-has-it"
+
+
+@pytest.mark.parametrize("tag", ["LABEL=reactor-t1", "UUID=3e6be9de-8139-11d1-9106-a43f08d823a6"])
+async def test_a_mount_by_a_tag_goes_after_the_file_system_that_gets_it(tag, point, tmp_path):
+    name, _, value = tag.partition("=")
+    made = Filesystem(name=str(tmp_path / "disk.img"), size="8M", **{name.lower(): value})
+    mount = Mount(name=str(point), device=tag, fstype="ext4")
+    assert (made.ref, mount.ref) in {(edge.first, edge.second) for edge in graph_of((mount, made)).edges}
+    _, story = await converge_once(mount, made, options=RunOptions(noop=True))
+    (check,) = story.checks(mount.ref)
+    assert check.actions[0] == f"Would have mounted {tag}"
+
+
+async def test_noop_tells_that_a_directory_takes_no_file(point, tmp_path):
+    (tmp_path / "file").touch()
+    resource = Mount(name=str(point), device=str(tmp_path / "file"), fstype="none", options="bind")
+    _, story = await converge_once(resource)
+    assert (story.result(resource.ref), mounts_at(str(point))) == (Result.FAILED, ())
+    _, story = await converge_once(resource, options=RunOptions(noop=True))
+    assert (
+        story.checks(resource.ref)[-1].error
+        == f"the mount point {point} is a directory, and {tmp_path}/file is a file"
     )
 
 

@@ -166,6 +166,17 @@ async def test_a_file_that_is_not_prepared_is_refused(path, noop):
     assert check.hint == f"prepare it in an exec before: mkswap {path}"
 
 
+@pytest.mark.parametrize("noop", [True, False])
+async def test_a_file_with_holes_is_refused(path, noop):
+    """The kernel says of it only that an argument is invalid."""
+    os.truncate(path, 0)
+    os.truncate(path, 1 << 20)
+    shell('mkswap -q "$1"', path)
+    check = await converge(swap(path), noop=noop)
+    assert check.error == f"the swap file {path} has holes, as truncate makes them"
+    assert "filesystem" in check.hint
+
+
 async def test_a_file_that_is_missing_is_named(path):
     check = await converge(swap(path.parent / "none"))
     assert check.error == f"the swap {path.parent}/none does not exist"

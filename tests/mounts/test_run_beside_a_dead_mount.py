@@ -32,6 +32,7 @@ from reactor.resources.mount.comparison import is_same
 from reactor.resources.mount.mount_table import Mounted
 from reactor.resources.repository import Repository
 from reactor.resources.scaffold import Scaffold
+from reactor.resources.tidy import Tidy
 from reactor.testing.story import converge_once, graph_of, running
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
@@ -244,6 +245,44 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
         mount.go_on()
         await story.until(lambda: (mount.source / "f").read_text() == "x")
         await story.until(lambda: story.result(below.ref) in {Result.CHANGED, Result.OK})
+
+
+@pytest.mark.parametrize("is_source", [False, True])
+async def test_a_scaffold_with_a_dead_mount_in_it_fails_and_names_it(
+    mount, short_mount_timeout, tmp_path, elsewhere, is_source
+):
+    trees = [str(tmp_path), str(elsewhere / "tree")]
+    os.mkdir(trees[1])
+    source, target = trees if is_source else trees[::-1]
+    mount.stop()
+    scaffold = Scaffold(name=target, ensure="present", source=source)
+    _, story = await converge_once(scaffold)
+    assert story.checks(scaffold.ref)[-1].error == f"fuse at {mount.point} does not answer"
+
+
+async def test_a_tree_with_a_dead_mount_in_it_is_tidied_and_holds_nothing_up(
+    mount, short_mount_timeout, tmp_path
+):
+    old = tmp_path / "old"
+    old.touch()
+    os.utime(old, (0, 0))
+    mount.stop()
+    async with running(Tidy(name=str(tmp_path), age="1d", recurse=True), a_file(tmp_path / "local")) as story:
+        await story.converged()
+        assert not old.exists()
+        await repaired(story, tmp_path / "local")
+
+
+async def test_a_tree_with_a_dead_mount_in_it_gets_its_modes_and_holds_nothing_up(
+    mount, short_mount_timeout, tmp_path
+):
+    (tmp_path / "wrong").mkdir(mode=0o700)
+    mount.stop()
+    tree = File(name=str(tmp_path), ensure="directory", recurse=True, **(OWN | {"mode": "0755"}))
+    async with running(tree, a_file(tmp_path / "local")) as story:
+        await story.converged()
+        assert (tmp_path / "wrong").stat().st_mode & 0o777 == 0o755
+        await repaired(story, tmp_path / "local")
 
 
 async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(

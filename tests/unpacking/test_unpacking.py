@@ -165,6 +165,14 @@ def test_the_wrong_type_is_named(tmp_path):
     assert caught.value.hint == "the file is a zip archive"
 
 
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data + b"behind it"])
+def test_what_is_damaged_is_not_explained_by_its_right_type(tmp_path, damage):
+    data = gzip.compress(tar(info("f"), format=tarfile.PAX_FORMAT))
+    with pytest.raises(UnpackingError) as caught:
+        unpacked(tmp_path, damage(data), "tar.gz")
+    assert caught.value.hint == "the file is cut off or damaged, or has something behind its end"
+
+
 def test_progress_is_reported_and_can_end_the_work(tmp_path):
     seen = []
 
