@@ -101,7 +101,7 @@ def refused(text: str, server: Server, options: Options) -> LinkError:
     subject = described(options, server)
     where = f" in {options.origin}" if options.origin else ""
     if "expired" in lower:
-        hint = f"get new credentials, and check the clock of this host{where and f'; they are named{where}'}"
+        hint = f"{options.renewal}, and check the clock of this host{where and f'; they are named{where}'}"
         return ExpiredError(f"the NATS server {server} refuses {subject}: expired", hint)
     if "authorization" in lower or "authentication" in lower or "account" in lower:
         hint = f"check user, password, token or credentials{where}, and the users of the server"
