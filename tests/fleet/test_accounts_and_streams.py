@@ -96,7 +96,7 @@ async def test_expired_credentials_of_an_operator_are_refused_with_the_way_to_re
         async with operator_session(str(tmp_path)):
             pass
     assert "expired on " in caught.value.message
-    assert caught.value.hint.startswith("renew them: reactor fleet init")
+    assert caught.value.hint.startswith("renew them with reactor fleet init")
 
 
 def test_keys_from_before_enrolment_get_what_is_missing(tmp_path):

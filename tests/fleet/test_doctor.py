@@ -24,7 +24,7 @@ from reactor.fleet.link.api import JetStreamApi
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import NoAnswerError
 from reactor.fleet.operator.account_lookup import account_tokens
-from reactor.fleet.operator.accounts import revoked_in
+from reactor.fleet.operator.accounts import operator_user, revoked_in
 from reactor.fleet.operator.doctor import examination
 from reactor.fleet.operator.doctor.examination import examine
 from reactor.fleet.operator.doctor.files import directory_checks
@@ -49,6 +49,7 @@ from reactor.fleet.operator.server_config import (
 )
 from reactor.fleet.operator.session import operator_options, operator_session, save_servers
 from reactor.fleet.operator.streams import make_streams, wanted_streams
+from reactor.fleet.wire.credentials import encode_credentials
 from reactor.fleet.wire.nkeys import Key
 
 INIT = "reactor fleet init URL"
@@ -317,6 +318,15 @@ async def test_servers_that_have_other_accounts(home, signers, spoiled):
     found = wrong_ones(await examine(home, signers))
     assert list(found) == ["keys and accounts", "account HOSTS"]
     assert found["account HOSTS"].problem == "a server has another version of it than this directory"
+
+
+@pytest.mark.usefixtures("patient")
+async def test_an_operator_whose_credentials_have_expired_needs_no_other_accounts(home, signers, spoiled):
+    user = operator_user(load_operator_directory(home).keys, "operator", "fleet", int(time.time()) - 60)
+    spoiled(OPERATOR_CREDENTIALS, encode_credentials(user).encode())
+    found = wrong_ones(await examine(home, signers))
+    (server,) = (check for name, check in found.items() if name.startswith("server "))
+    assert server.hint.startswith("renew them with reactor fleet init")
 
 
 @pytest.mark.usefixtures("patient")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,19 @@ def test_a_withdrawn_token_admits_nobody(world, token, service, reactor):
     assert (done.code, "error[R1022]: the token was withdrawn" in done.err) == (1, True)
     done = reactor("fleet", "invite", "--home", world.home, "--withdraw", name)
     assert (done.code, f"there is no token {name}" in done.err) == (1, True)
+
+
+def test_a_token_that_has_expired_by_the_clock_of_the_host_is_no_matter_of_credentials(
+    world, token, reactor, monkeypatch
+):
+    text, now = token(), time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 7200)
+    done = reactor("fleet", "join", text, "--name", "web4", "--config", world.config("web4"))
+    assert done.code == 1
+    assert done.err == (
+        "error[R0903]: the token has expired, or the clock of this host is wrong\n"
+        "hint: make a new one: reactor fleet invite; and check the clock of this host\n"
+    )
 
 
 def decoded(token):

@@ -60,6 +60,25 @@ def fleet(reactor, home):
     return lambda *words: reactor("fleet", words[0], "--home", home[0], *words[1:])
 
 
+def test_hosts_that_report_and_that_the_servers_have_forgotten_are_named(reactor, tmp_path):
+    """As after the servers have lost their disks: the hosts go on, and report."""
+    server = FleetServer(tmp_path)
+
+    async def report():
+        async with server.connected() as js:
+            await put_host(js, "web1", summary("web1"))
+            await js.key_value(STATE).put("web7", summary("web7").to_bytes())
+
+    with server.server:
+        trio.run(server.make_streams)
+        trio.run(report)
+        done = reactor("fleet", "hosts", "--home", remember(server))
+    assert done.code == 0
+    assert done.out.startswith("web1 ")
+    assert "the servers do not know these hosts that report, and no rollout counts them: web7\n" in done.err
+    assert "join again" in done.err
+
+
 def names(done):
     assert done.code == 0, done.err
     return [line.split()[0] for line in done.out.splitlines()]

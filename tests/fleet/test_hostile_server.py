@@ -110,7 +110,12 @@ async def test_an_endless_line_ends_though_it_comes_byte_by_byte():
 
 async def test_silence_ends():
     assert "no answer in time" in await refusal(sending(b""), UnreachableError, timing=QUICK)
-    assert "no answer in time" in await refusal(sending(INFO), UnreachableError, timing=QUICK)
+
+
+async def test_a_server_that_says_nothing_after_its_info_may_be_about_to_refuse_the_client():
+    """nats-server lets who is refused wait for seconds."""
+    words = "gives a client without user and password no answer in time"
+    assert words in await refusal(sending(INFO), UnreachableError, timing=QUICK)
 
 
 async def test_a_handshake_of_tls_that_never_ends():

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 import trio
+from fleet_server import FleetServer
+from known_fleet import remember
 from nats_servers import PATIENCE, Cluster
 from processes_of_cli import spawned
 from signers_of_tests import new_key
@@ -138,3 +140,11 @@ def test_an_expelled_host_is_revoked_although_nothing_can_be_stored(one_of_three
             return {each for token in tokens for each in revoked_in(token)}
 
     assert key in trio.run(revoked)
+
+
+def test_a_stream_that_is_missing_is_said_with_who_knows_more(tmp_path, reactor):
+    made = FleetServer(tmp_path)
+    with made.server:
+        done = reactor("fleet", "hosts", "--home", remember(made))
+    assert done.code == 1
+    assert "hint: " in done.err

@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from fleet_server import FleetServer
 from nats_servers import PATIENCE
 from processes_of_cli import spawned
 from real_hosts import RealFleet
@@ -50,6 +51,20 @@ def test_who_watches_is_told_and_sees_the_next_change(fleet, tmp_path):
 
         trio.run(release)
         assert process.stdout.readline() == b"web: release 2 done; no hosts\n"
+
+
+def test_who_watches_is_told_when_the_server_knows_the_user_no_more(fleet, tmp_path):
+    server = fleet.fleet_server.server
+    with spawned("fleet", "status", "--watch", "--home", tmp_path / "operator") as process:
+        assert process.stdout.readline() == b"web: release 1 done; no hosts\n"
+        server.kill()
+        assert process.stderr.readline().startswith(b"lost the connection to ")
+        (tmp_path / "other").mkdir()
+        other = FleetServer(tmp_path / "other").server
+        other.port = server.port
+        with other:
+            refused = f"the NATS server {server.url} refuses the credentials "
+            assert process.stderr.readline().decode().startswith(refused)
 
 
 def test_counting_goes_on_when_the_servers_are_back(fleet, tmp_path):

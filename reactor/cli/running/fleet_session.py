@@ -17,7 +17,7 @@ import trio
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.errors import ReactorError, first_of
-from reactor.fleet.link.errors import ApiError, NoAnswerError
+from reactor.fleet.link.errors import ApiError, IdentityError, MissingError, NoAnswerError, TlsError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.operator.quorum import follow_quorum
@@ -47,7 +47,7 @@ def run_or_fail(work: Callable[[], Awaitable[_T]]) -> _T:
 
 
 def _fail(error: ReactorError) -> NoReturn:
-    is_of_servers = isinstance(error, NoAnswerError | ApiError) and error.hint is None
+    is_of_servers = isinstance(error, NoAnswerError | ApiError | MissingError) and error.hint is None
     fail_for(
         error, 1, hint="'reactor fleet doctor' says what is wrong with the servers" if is_of_servers else None
     )
@@ -99,19 +99,23 @@ def _tell_quorum(is_there: bool) -> None:
 
 
 class _Outages:
-    """Writes once that the connection is lost, and that it is there again."""
+    """Writes once that the connection is lost, why no server takes this user any more, and that it is there again."""
 
     def __init__(self) -> None:
-        self._up = True
+        self._told: set[str] = set()
 
     def take(self, status: Status) -> None:
         """Look at the status of the connection."""
-        if status.up and not self._up:
+        if status.up and self._told:
             notice(f"the NATS server {status.server} answers again", None)
-        elif not status.up and self._up:
+            self._told.clear()
+        elif not status.up and not self._told:
             why = f": {status.why.message}" if status.why else ""
             notice(f"lost the connection to the NATS server {status.server}, trying again{why}", None)
-        self._up = status.up
+            self._told.add(status.why.message if status.why else "")
+        elif isinstance(status.why, IdentityError | TlsError) and status.why.message not in self._told:
+            notice(status.why.message, status.why.hint)
+            self._told.add(status.why.message)
 
 
 async def _until_signal(work: Callable[[], Awaitable[object]]) -> int:

@@ -6,13 +6,13 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 import trio
 
-from reactor.cli.messages import fail_for
+from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, warn_of_no_leader, within, within_until_signal
 from reactor.fleet.link.jetstream import JetStream
@@ -28,6 +28,7 @@ from reactor.resource.escaping import escaped
 
 _MOST_SHOWN = 200
 """The largest number of hosts of a channel that `status` shows; others are only counted."""
+_EXAMPLES = 5
 _FRAME = 1.0
 """Seconds between two pictures of --watch."""
 _CLEAR = "\x1b[H\x1b[2J"
@@ -36,8 +37,13 @@ _Chosen = list[tuple[KnownHost, list[HostLine]]]
 
 
 def _fleet(home: str, *channels: str) -> FleetView:
-    """Read the fleet. Says if it may have changed since."""
+    """Read the fleet. Says if it may have changed since, and which hosts the servers have forgotten."""
     fleet = within(home, lambda js: read_fleet(js, channels))
+    if fleet.unknown:
+        notice(
+            f"the servers do not know these hosts that report, and no rollout counts them: {_some(fleet.unknown)}",
+            "let each join again with a new token: reactor fleet invite, and reactor fleet join on the host",
+        )
     if fleet.may_be_old:
         warn_of_no_leader()
     return fleet
@@ -239,11 +245,16 @@ def show_failures(home: str, where: str, form: Format) -> None:
         if form == "json":
             click.echo(json.dumps(each.to_fields()))
             continue
-        names = ", ".join(each.hosts[:5]) + (", ..." if len(each.hosts) > 5 else "")  # noqa: PLR2004 - examples
+        names = _some(each.hosts)
         count = f"{len(each.hosts)} host{'s' if len(each.hosts) > 1 else ''}"
         click.echo(f"{count}  {escaped(each.resource)}: {escaped(each.message)} ({names})")
     if not found and form == "text":
         click.echo("nothing has failed")
+
+
+def _some(hosts: Sequence[str]) -> str:
+    """The first names."""
+    return ", ".join(hosts[:_EXAMPLES]) + (", ..." if len(hosts) > _EXAMPLES else "")
 
 
 def show_why(home: str, host: str) -> FleetView:

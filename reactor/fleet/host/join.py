@@ -24,7 +24,7 @@ from reactor.fleet.enrolment.invitation import Token, TokenError, digest_of_sign
 from reactor.fleet.enrolment.requests import SUBJECT, Answer, Request
 from reactor.fleet.host.keys import PRIVATE, FileKeys, age_recipient
 from reactor.fleet.link.connection import Connection, connected
-from reactor.fleet.link.errors import ContextError, DisconnectedError, NoAnswerError
+from reactor.fleet.link.errors import ContextError, DisconnectedError, ExpiredError, NoAnswerError
 from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.release.signers import parse_signers
@@ -83,7 +83,12 @@ async def join(
     request = Request("join", name, keys.public, age, token.invitation, facts)
     with tempfile.TemporaryDirectory(prefix="reactor-join-") as temporary:
         sent = request.sealed(keys.sign, token.secret)
-        answer = await _answered(_options(token, temporary), sent, request, token.card_key, seconds, wait)
+        options = _options(token, temporary)
+        try:
+            answer = await _answered(options, sent, request, token.card_key, seconds, wait)
+        except ExpiredError as error:
+            hint = "make a new one: reactor fleet invite; and check the clock of this host"
+            raise ExpiredError("the token has expired, or the clock of this host is wrong", hint) from error
     jwt, signed, card = admitted(answer, request, token.card_key)
     signers = _verified_signers(answer.signers, token.signers)
     files = _write(directory, config, token, keys, jwt, signed, signers)

@@ -42,6 +42,7 @@ class Session:
 async def open_session(server: Server, options: Options, seconds: float) -> Session:
     """Connect to ``server`` within ``seconds``. Raises LinkError, and leaves no connection open."""
     stream: trio.abc.Stream | None = None
+    session: Session | None = None
     try:
         with trio.fail_after(seconds):
             stream = await open_tcp(server.host, server.port)
@@ -60,7 +61,17 @@ async def open_session(server: Server, options: Options, seconds: float) -> Sess
                 await trio.aclose_forcefully(stream)
         if isinstance(error, LinkError) or not isinstance(error, Exception):
             raise
+        if isinstance(error, trio.TooSlowError) and session is not None:
+            raise _silent(server, options) from error
         raise explained(error, server, options) from error
+
+
+def _silent(server: Server, options: Options) -> LinkError:
+    """The error of a server that has told of itself, and then says nothing: it lets who is refused wait for seconds."""
+    words = f"the NATS server {server} gives {described(options, server)} no answer in time"
+    return UnreachableError(
+        words, "it may be about to refuse this: see its log, and whether it knows the accounts"
+    )
 
 
 def explained(error: BaseException, server: Server, options: Options) -> LinkError:
@@ -90,7 +101,7 @@ def refused(text: str, server: Server, options: Options) -> LinkError:
     subject = described(options, server)
     where = f" in {options.origin}" if options.origin else ""
     if "expired" in lower:
-        hint = f"get new credentials, and check the clock of this host{where and f'; they are named{where}'}"
+        hint = f"{options.renewal}, and check the clock of this host{where and f'; they are named{where}'}"
         return ExpiredError(f"the NATS server {server} refuses {subject}: expired", hint)
     if "authorization" in lower or "authentication" in lower or "account" in lower:
         hint = f"check user, password, token or credentials{where}, and the users of the server"

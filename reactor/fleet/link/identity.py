@@ -63,7 +63,7 @@ def _credentials(options: Options) -> Credentials | None:
         hint = "install it: pip install 'reactor-converge[fleet]'"
         raise ContextError("nkeys and credentials need the Python library cryptography", hint) from error
     if found is not None and found.jwt is not None:
-        _check_expiry(found.jwt, options.credentials or "the user JWT")
+        _check_expiry(found.jwt, options)
     return found
 
 
@@ -82,14 +82,15 @@ def _read(options: Options) -> Credentials | None:
     return Credentials(key, options.jwt)
 
 
-def _check_expiry(jwt: str, where: str) -> None:
+def _check_expiry(jwt: str, options: Options) -> None:
     try:
         expires = expiry_of(jwt)
     except TokenError as error:
         raise CredentialsError(str(error)) from None
     if expires is not None and expires <= time.time():
         when = datetime.fromtimestamp(min(expires, 253402300799), UTC)
-        hint = "get new credentials, such as with `nsc generate creds`, and check the clock of this host"
+        where = options.credentials or "the user JWT"
+        hint = f"{options.renewal}, and check the clock of this host"
         raise ExpiredError(f"the JWT in {where} expired on {when:%Y-%m-%d %H:%M:%S} UTC", hint)
 
 

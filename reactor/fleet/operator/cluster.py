@@ -25,13 +25,14 @@ class ServerState(NamedTuple):
     """``time``: seconds since 1970 on the clock of the server.
 
     ``cluster``: the leader and the size as this server reports them, None without a cluster. ``stored`` and ``most``: the
-    bytes that its streams have on its disk, and may have.
+    bytes that its streams have on its disk, and may have. ``is_off``: it has no JetStream.
     """
 
     time: float
     cluster: Mapping[str, Any] | None
     stored: int = 0
     most: int = 0
+    is_off: bool = False
 
     @property
     def size(self) -> int:
@@ -41,21 +42,23 @@ class ServerState(NamedTuple):
 
 
 async def server_state(
-    connection: Connection, identity: str | None = None, seconds: float = 3.0
+    connection: Connection, identity: str | None = None, seconds: float = 3.0, *, leader: bool = False
 ) -> ServerState:
-    """Ask the server whose id is ``identity``, by default any server. Raises LinkError."""
-    reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", seconds=seconds)
+    """Ask the server whose id is ``identity``, by default any server, or the ``leader`` of JetStream. Raises LinkError."""
+    question = json.dumps({"leader_only": leader}).encode()
+    reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", question, seconds=seconds)
     try:
         found = json.loads(reply.data)
         moment = datetime.fromisoformat(found["server"]["time"]).timestamp()
         cluster = found["data"].get("meta_cluster")
         stored = int(found["data"].get("storage", 0))
         most = int(found["data"].get("config", {}).get("max_storage", 0))
+        is_off = found["data"].get("disabled") is True
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ForeignServerError(
             "what the server says of itself can't be read", "see the log of the server"
         ) from None
-    return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most)
+    return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most, is_off)
 
 
 async def server_problem(connection: Connection, identity: str, seconds: float = 3.0) -> str:
@@ -65,10 +68,23 @@ async def server_problem(connection: Connection, identity: str, seconds: float =
     return printable(error) if isinstance(error, str) else ""
 
 
+async def is_leaf_node(connection: Connection, identity: str, seconds: float = 3.0) -> bool:
+    """Whether the server whose id is ``identity`` is a leaf node of another one. Raises LinkError."""
+    reply = await connection.request(f"$SYS.REQ.SERVER.{identity}.LEAFZ", seconds=seconds)
+    leafs = object_in(parsed_answer(reply).get("data")).get("leafs")
+    return isinstance(leafs, list) and any(object_in(each).get("is_spoke") for each in leafs)
+
+
 async def cluster_size(options: Options, seconds: float = 3.0) -> int:
-    """Return the number of servers with JetStream; ``options``: for the user of SYS. Raises LinkError."""
+    """Return the number of servers with JetStream; ``options``: for the user of SYS. Raises LinkError.
+
+    A server of the cluster that has no JetStream knows no number, so the leader is asked.
+    """
     async with connected(options, seconds=seconds) as connection:
-        return (await server_state(connection, seconds=seconds)).size
+        state = await server_state(connection, seconds=seconds)
+        if state.is_off:
+            state = await server_state(connection, seconds=seconds, leader=True)
+        return state.size
 
 
 async def usual_copies(js: JetStream, directory: str) -> int:

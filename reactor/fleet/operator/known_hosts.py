@@ -67,6 +67,7 @@ class FleetView:
     """The state of a fleet on the servers at ``now``. ``drivers``: channel -> the name of its driver.
 
     ``may_be_old``: JetStream had no leader, so the server may be cut off from the others, and know less than they do.
+    ``unknown``: the hosts that report, and have no document on the servers, as after these were lost.
     """
 
     hosts: Mapping[str, KnownHost]
@@ -75,6 +76,7 @@ class FleetView:
     now: float = 0.0
     secrets: StoredSecrets = field(default_factory=StoredSecrets)
     may_be_old: bool = False
+    unknown: tuple[str, ...] = ()
 
     def lines_of(self, host: KnownHost) -> list[HostLine]:
         """Return a line for each channel that the host follows."""
@@ -135,7 +137,13 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         name: KnownHost(spec, *summaries.get(name, (None, None))) for name, spec in found["specs"].items()
     }
     return FleetView(
-        hosts, found["states"], found["drivers"], found["now"], found["secrets"], may_be_old=found["old"]
+        hosts,
+        found["states"],
+        found["drivers"],
+        found["now"],
+        found["secrets"],
+        may_be_old=found["old"],
+        unknown=tuple(sorted(summaries.keys() - hosts.keys())),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import ExpiredError, NoKeysError
+from reactor.fleet.link.errors import NoKeysError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.keyring import KeyringError
@@ -52,6 +52,7 @@ def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Option
         credentials=credentials,
         name="reactor fleet",
         origin=directory,
+        renewal="renew them with reactor fleet init, on a machine that has keys.json",
     )
 
 
@@ -68,11 +69,6 @@ async def operator_session(
             if len(connection.pool) > 1:
                 await reach_quorum(connection)
             yield JetStream(connection)
-    except ExpiredError as error:
-        error.hint = (
-            "renew them: reactor fleet init, on a machine with keys.json; and check the clock of this one"
-        )
-        raise
     except NoKeysError as error:
         file = os.path.join(directory, CONFIG)
         error.hint = f"include {file} in the configuration of this server, and reload it"

@@ -20,6 +20,7 @@ from reactor.fleet.operator.doctor.servers import (
     Answer,
     accounts_checks,
     first_answer,
+    reach_check,
     state_of,
     user_check,
 )
@@ -104,7 +105,12 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
 
     states = [(f"state of {answer.url}", partial(state_of, answer, system, _REST)) for answer in reached]
     others = [("accounts", accounts), ("user of the admitting service", admit_user)]
-    return [*states, *others, ("permissions of the operator", permissions), ("streams", streams)]
+    reaches = [
+        (f"JetStream of {answer.url}", partial(reach_check, answer, operator, system, _REST))
+        for answer in reached
+        if not answer.stores
+    ]
+    return [*states, *reaches, *others, ("permissions of the operator", permissions), ("streams", streams)]
 
 
 async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:

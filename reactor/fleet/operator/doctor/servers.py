@@ -9,12 +9,12 @@ import trio
 
 from reactor.errors import ReactorError
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import IdentityError, LinkError, NoKeysError
+from reactor.fleet.link.errors import ExpiredError, IdentityError, LinkError, NoKeysError, NoRespondersError
 from reactor.fleet.link.handshake import Session, open_session
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import parse_server
 from reactor.fleet.operator.account_lookup import account_tokens
-from reactor.fleet.operator.cluster import server_problem, server_state
+from reactor.fleet.operator.cluster import is_leaf_node, server_problem, server_state
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
@@ -35,6 +35,8 @@ class Answer:
     url: str
     checks: tuple[Check, ...]
     identity: str | None = None
+    stores: bool = True
+    """Whether it has JetStream."""
 
 
 async def first_answer(url: str, options: Options, seconds: float) -> Answer:
@@ -46,6 +48,8 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
     name = f"server {server}"
     try:
         session = await open_session(server, replace(options, servers=(url,)), seconds)
+    except ExpiredError as error:
+        return Answer(url, (wrong(name, error.message, error.hint),))
     except (IdentityError, NoKeysError) as error:
         hint = f"include {options.origin}/{CONFIG} in the configuration of this server, and reload it"
         return Answer(url, (wrong(name, error.message, hint),))
@@ -56,20 +60,45 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
     finally:
         with trio.CancelScope(shield=True):
             await trio.aclose_forcefully(session.stream)
-    return Answer(url, checks, str(session.info.get("server_id", "")))
+    stores = session.info.get("jetstream") is True
+    return Answer(url, checks, str(session.info.get("server_id", "")), stores)
 
 
 def _session_checks(session: Session, name: str) -> tuple[Check, ...]:
     checks = [version_check(name, str(session.info.get("version", "")))]
     if small := payload_check(f"messages of {session.server}", session.info.get("max_payload")):
         checks.append(small)
-    if session.info.get("jetstream") is not True:
-        hint = "turn it on with `jetstream {}` in the configuration of this server"
-        checks.append(wrong(f"JetStream of {session.server}", "it is off", hint))
     if isinstance(session.stream, trio.SSLStream):
         expires = str(session.stream.getpeercert()["notAfter"])
         checks.append(certificate_check(f"certificate of {session.server}", expires))
     return tuple(checks)
+
+
+async def reach_check(answer: Answer, operator: Options, system: Options, seconds: float) -> list[Check]:
+    """Check that a server without JetStream passes on what operators and hosts ask: others of its cluster have it."""
+    name = f"JetStream of {parse_server(answer.url)}"
+    if await _is_answered(answer, operator, seconds):
+        return [Check(name, "it is off, and another server of the cluster has it")]
+    own = replace(system, servers=(answer.url,), fixed_servers=True)
+    async with connected(own, seconds=seconds) as connection:
+        is_leaf = await is_leaf_node(connection, answer.identity or "", seconds)
+    if is_leaf:
+        words = (
+            "it is a leaf node: nats-server lets it pass on nothing for the streams of the servers behind it"
+        )
+        hint = "let operators and hosts connect to servers of the cluster, or make this one a server of it, without JetStream"
+        return [wrong(name, words, hint)]
+    return [wrong(name, "it is off", "turn it on with `jetstream {}` in the configuration of this server")]
+
+
+async def _is_answered(answer: Answer, operator: Options, seconds: float) -> bool:
+    own = replace(operator, servers=(answer.url,), fixed_servers=True)
+    async with connected(own, seconds=seconds) as connection:
+        try:
+            await connection.request(f"{own.api_prefix}.INFO", seconds=seconds)
+        except NoRespondersError:
+            return False
+    return True
 
 
 async def state_of(answer: Answer, options: Options, seconds: float) -> list[Check]:
@@ -87,7 +116,7 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
     where = parse_server(answer.url)
     found = (
         clock_check(name, ahead),
-        quorum_check(f"quorum at {where}", state.cluster),
+        quorum_check(f"quorum at {where}", state.cluster) if answer.stores else None,
         disk_check(f"room of {where}", state.stored, state.most),
         health_check(f"health of {where}", problem),
     )
