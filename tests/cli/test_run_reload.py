@@ -13,7 +13,8 @@ import trio.testing
 from files_of_cli import put
 from processes_of_cli import finish, spawned, up_to, wait_until
 
-from reactor.cli.running.reloading import Generation, Reloader
+from reactor.cli.running.loaded_files import Generation
+from reactor.cli.running.reloading import Reloader
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
 from reactor.engine.events import Ended, WatcherChanged
