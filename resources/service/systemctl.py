@@ -30,7 +30,7 @@ _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Held from a change of links until systemd has read them. Meanwhile, since version 255, it reports all units as
 stale."""
 
-_STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
+_STATE: Final = "Id,LoadState,LoadError,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
@@ -134,7 +134,7 @@ class Systemctl:
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
         files = unit_files_of(unit, self._scope)
         unread |= len(files) > 1 and is_another(files, shown["FragmentPath"])
-        stale = shown["NeedDaemonReload"] == "yes" or unread
+        stale = shown["NeedDaemonReload"] == "yes" or unread or unit_errors.is_busy(shown["LoadError"])
         state = UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
         return replace(state, unit=shown["Id"])
 
