@@ -83,8 +83,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
-        self._is_asked = True  # not, if a version that could not be read is only tried again
-        self._is_unreadable = False
+        self._is_asked, self._is_unreadable = True, False  # what can't be read is tried again unasked
         self._problems: tuple[str, ...] = ()
         self.rejected: Collection[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
@@ -281,6 +280,7 @@ class Reloader:
 
     def _reject(self, error: ManifestError, read_at: int, *, plainly: bool = False) -> ManifestError:
         """Show the problems of a version that began to be read at ``read_at``, ``plainly`` with what is imported already."""
+        error.__traceback__ = None  # its frames hold what was loaded, in a cycle
         self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
         self._is_unreadable = any(each.code == "R0101" for each in error.diagnostics)
