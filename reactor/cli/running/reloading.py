@@ -151,7 +151,7 @@ class Reloader:
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
-        if self._engine.options.watch:  # what a reload and its errors need, while files can be opened
+        if self._generation.options.watch:  # what a reload and its errors need, while files can be opened
             import reactor.cli.running.turns
             import reactor.manifest.report  # noqa: F401
 
