@@ -111,8 +111,11 @@ class Connection:
         return event
 
     async def _fill(self) -> bool:
-        """Read from the client. Return False at the end of its stream."""
-        data = bytes(await self._stream.receive_some(_CHUNK))
+        """Read from the client. Return False at the end of its stream, also if it left with a part of an answer unread."""
+        try:
+            data = bytes(await self._stream.receive_some(_CHUNK))
+        except trio.BrokenResourceError:
+            data = b""
         self._http.receive_data(data)
         return bool(data)
 

@@ -48,6 +48,11 @@ class Tree:
         strip: int = 0,
     ) -> None:
         self._root = os.open(root, _DIRECTORY)
+        try:
+            self._descriptor = os.dup(self._root)
+        except OSError:
+            os.close(self._root)
+            raise
         self._budget = budget
         self._owner = owner if owner != (os.geteuid(), os.getegid()) else None
         self._report = report
@@ -55,7 +60,6 @@ class Tree:
         self._left_out = self._kept = 0
         self._written = 0
         self._here: Parts = ()
-        self._descriptor = os.dup(self._root)
 
     def __enter__(self) -> Self:
         return self
@@ -182,7 +186,11 @@ class Tree:
                 raise
         os.mkdir(part, _DIRECTORY_BITS, dir_fd=here)
         below = os.open(part, _DIRECTORY, dir_fd=here)
-        self._give(below, _ALLOWED_BITS)
+        try:
+            self._give(below, _ALLOWED_BITS)
+        except OSError:
+            os.close(below)
+            raise
         return below
 
     def _settle(self, descriptor: int, member: Member, at_least: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reactor import ResourceError
 from reactor.resources.service.state import NOT_FOUND, USUAL, UnitState
+from reactor.resources.service.unit_errors import is_busy
 from reactor.resources.service.unit_files import (
     drop_ins_of,
     enabled_with,
@@ -47,6 +48,15 @@ class UnitQueries:
         files = unit_files_of(unit, self._scope)
         file = await self.ask_of(unit, UNIT, "FragmentPath") if len(files) > 1 else None
         return Staleness(needs_reload, drop_ins, read, files, file)
+
+    async def is_called_busy(self, unit: str, load: str) -> bool:
+        """Whether the file of ``unit``, in the load state ``load``, came back while the unit ran.
+
+        systemd calls it busy, not stale, and can neither start nor reload the unit until it reads its files again.
+        """
+        return load == "error" and is_busy(
+            (await (await self.ask_of(unit, UNIT, "LoadError")).answer())[0][0]
+        )
 
     async def call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
         """Call the method ``member`` of the manager, and wait for the answer."""

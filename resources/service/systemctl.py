@@ -37,7 +37,7 @@ _NEEDED: Final = {
     Scope.USER: "scope: user needs the systemd of the user who runs reactor: run it as the user of the units,"
     " who is logged in or has: loginctl enable-linger USER",
 }
-_STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
+_STATE: Final = "Id,LoadState,LoadError,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
@@ -143,7 +143,7 @@ class Systemctl:
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
         files = unit_files_of(unit, self._scope)
         unread |= len(files) > 1 and is_another(files, shown["FragmentPath"])
-        stale = shown["NeedDaemonReload"] == "yes" or unread
+        stale = shown["NeedDaemonReload"] == "yes" or unread or unit_errors.is_busy(shown["LoadError"])
         state = UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
         return replace(state, unit=shown["Id"])
 

@@ -90,7 +90,8 @@ class DbusSystemd:
             kept = "" if enablement is None else await file_state(enablement)
             found = replace(
                 state,
-                stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
+                stale=(await staleness.answer() or await self._queries.is_called_busy(unit, state.load))
+                and not self._reloads.cover(unit, reloads),
                 files=kept,
                 also=await self._queries.also(unit) if kept == "indirect" else (),
                 related=await self._queries.active_among(related),
@@ -171,11 +172,16 @@ class DbusSystemd:
         """Reload systemd if the files of ``unit`` have changed since it last read them."""
 
         async def is_stale() -> bool:
-            return await (await self._queries.ask_whether_stale(unit)).answer() or await is_unread()
+            asked = await self._queries.ask_whether_stale(unit)
+            return await asked.answer() or await is_unread() or await is_busy()
 
         async def is_unread() -> bool:
             state, _ = await self._queries.look(unit)
             return self._scope is Scope.SYSTEM and sysv.is_unread(state, unit)
+
+        async def is_busy() -> bool:
+            state, _ = await self._queries.look(unit)
+            return await self._queries.is_called_busy(unit, state.load)
 
         async with self._working_on(unit):
             await self._reloads.make_if(is_stale)

@@ -76,6 +76,11 @@ def unreadable(unit: str) -> ResourceError:
     return ResourceError(f"{unit} {_UNREADABLE}", _VERIFY)
 
 
+def is_busy(load_error: str) -> bool:
+    """Whether ``load_error``, from systemd, is that of a unit whose file came back while it ran."""
+    return load_error.startswith("System.Error.EBUSY")
+
+
 def still_stale(unit: str, load: str) -> ResourceError:
     """The error for files that systemd still reports as changed after a reload; ``load`` is the state of the unit."""
     if (error := broken(unit, load)) is not None:

@@ -369,6 +369,18 @@ async def test_a_reader_that_goes_away_is_forgotten(tmp_path):
         assert world.told == []
 
 
+async def test_a_reader_that_goes_away_before_it_has_read_all_is_no_bug(tmp_path):
+    """The kernel says that it has reset the connection: nothing is wrong with reactor."""
+    async with controlled(tmp_path, scripted("a")) as world:
+        raw = await Raw(tmp_path).say(b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        await until(lambda: world.control.broadcast.listeners)
+        assert await raw.socket.recv(1) == b"H"
+        raw.socket.close()
+        await until(lambda: not world.control.broadcast.listeners)
+        assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
+        assert world.told == []
+
+
 async def test_a_reader_that_does_not_read_holds_up_nothing_and_is_dropped_loudly(tmp_path):
     a = scripted("a")
     async with controlled(tmp_path, a) as world:

@@ -14,7 +14,8 @@ from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
 from reactor import Action, PathWatch, Resource
-from reactor.cli.running.reloading import Generation, Reloader
+from reactor.cli.running.loaded_files import Generation
+from reactor.cli.running.reloading import Reloader
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.mount_health import fragile_mounts

@@ -84,6 +84,22 @@ async def test_without_a_bus_a_service_goes_through_all_its_states(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_proof", "way")
+async def test_a_unit_file_that_came_back_after_a_reload_is_read_again(app):
+    """Until then, systemd can neither start nor restart the unit: it calls it busy, not stale."""
+    app.ctl("start")
+    text = app.path.read_text()
+    app.path.unlink()
+    systemctl("daemon-reload")
+    app.path.write_text(text)
+    assert (app.show("LoadState"), app.active) == ("error", "active")
+    (check,) = await apply(Service(name=app.name))
+    assert (check.result, check.actions) == (Result.CHANGED, ("had systemd read the changed unit files",))
+    assert (app.show("LoadState"), app.active, app.starts) == ("loaded", "active", 1)
+    assert systemctl("restart", app.name) == ""
+    assert app.starts == 2
+
+
+@pytest.mark.usefixtures("without_proof", "way")
 async def test_a_unit_file_that_takes_the_place_of_another_is_read():
     vendor = Unit(VENDOR).write(unit="Description=of the package")
     vendor.ctl("start")

@@ -117,6 +117,19 @@ def test_a_process_that_dies_is_an_error_of_that_template_alone(number):
     assert render("jinja", "{{ a }}", {"a": 1}) == "1"
 
 
+def test_a_process_that_was_killed_while_it_was_idle_is_replaced_before_a_template_fails():
+    """As by the kernel, for want of memory: the template has done nothing."""
+    assert render("jinja", "{{ a }}", {"a": 1}) == "1"
+    idle = list(confined._pool._idle)
+    before = len(os.listdir("/proc/self/fd"))
+    for each in idle:
+        os.kill(process_id(each), signal.SIGKILL)
+        each.wait()
+    assert render("jinja", "{{ a }}", {"a": 2}) == "2"
+    assert not {*idle} & {*confined._pool._idle}
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
 def _busy():
     """The processes that are not idle: found by their parent, which is us."""
     idle = {process_id(each) for each in confined._pool._idle}

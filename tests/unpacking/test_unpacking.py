@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import random
+import resource
 import shutil
 import stat
 import tarfile
@@ -13,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from descriptors import open_descriptors
 from hostile_archives import CORPUS, DIR, GOOD, HARD, MARK, PACKED, SYM, info, tar, zipped
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -256,3 +258,24 @@ def test_no_archive_of_paths_and_links_reaches_out(tmp_path_factory, members):
             resolved = os.path.realpath(into / path)
             assert resolved == str(into) or resolved.startswith(f"{into}/")
     assert {path.name for path in root.iterdir()} == {"in", "archive"}
+
+
+def test_an_archive_for_which_too_few_files_can_be_opened_leaves_none_open(tmp_path):
+    """It is tried again and again: each time, there would be one less."""
+    data = tar("a/b/f", "c/g")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before, failures = open_descriptors(), 0
+    used = {int(number) for number, _ in before}
+    free = [number for number in range(max(used) + 20) if number not in used]
+    for spare in range(14):
+        place = tmp_path / str(spare)
+        place.mkdir()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free[spare], hard))
+        try:
+            unpacked(place, data)
+        except (OSError, UnpackingError):
+            failures += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert open_descriptors() <= before, spare
+    assert 4 <= failures < 14

@@ -23,7 +23,8 @@ from reactor.cli.asking import (
     real_paths,
 )
 from reactor.cli.messages import diagnostics_shown
-from reactor.cli.running.reloading import Generation, Reloader
+from reactor.cli.running.loaded_files import Generation
+from reactor.cli.running.reloading import Reloader
 from reactor.console.display import Format, Look, RunText, program_message
 from reactor.console.run_header import message_record
 from reactor.console.style import is_coloured

@@ -16,7 +16,8 @@ from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.companions import RunNotifications
 from reactor.cli.running.engine_run import RunServices, converge
-from reactor.cli.running.reloading import Generation, Reloader
+from reactor.cli.running.loaded_files import Generation
+from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.state import (
     State,
     no_state,

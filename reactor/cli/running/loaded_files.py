@@ -1,4 +1,4 @@
-"""The files that a version of the manifest was loaded from, and those of reactor, and whether they have changed since."""
+"""A version of the manifest, the files that it was loaded from, and those of reactor, and whether they have changed since."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from reactor.engine.options import RunOptions
+from reactor.graph.graph import Graph
 from reactor.graph.names import parents
 from reactor.manifest.directories import manifest_names
-from reactor.manifest.inputs import Inputs
+from reactor.manifest.inputs import NO_INPUTS, Inputs
+from reactor.named_tuple import NamedTuple
 from reactor.own_process import is_replaced
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.mount_health import fragile_mounts
+
+if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
 
 Stamp = tuple[int | str, ...] | None
 """A value that changes with the content of a file, or with the names of the manifests in a directory. None for anything
@@ -22,6 +30,24 @@ _MISSING: Stamp = ()
 
 CLOCK_TICK_NS = 20_000_000
 """The kernel may stamp a change with a time this many nanoseconds before the clock."""
+
+
+class Generation(NamedTuple):
+    """A valid version of the manifest: the graph, the options, and the files and facts that it was loaded from.
+
+    ``left_out`` describes the resources that the run leaves out, as text and as a record.
+    """
+
+    graph: Graph
+    options: RunOptions
+    files: tuple[str, ...] = ()
+    inputs: Inputs = NO_INPUTS
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, dict[str, Any]] | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
+    shares: Mapping[str, Any] = MappingProxyType({})
+    pre_message: str | None = None
+    post_message: str | None = None
 
 
 class LoadedFiles:
@@ -89,6 +115,12 @@ def replaced_program() -> ManifestError | None:
 def unreadable(message: str, hint: str) -> ManifestError:
     """The error of a manifest that can't be loaded again."""
     return ManifestError([Diagnostic("R0101", message, None, hint)])
+
+
+def unloadable(error: OSError | MemoryError) -> ManifestError:
+    """The error of a manifest for which the host has too few descriptors, or too little memory or disk space."""
+    reason = "no memory is left" if isinstance(error, MemoryError) else error.strerror
+    return unreadable(f"can't load the manifest: {reason}", "it is loaded as soon as there is enough again")
 
 
 def _stamp(path: str) -> Stamp:

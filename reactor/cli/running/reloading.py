@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
 from reactor.cli.messages import show_diagnostics
-from reactor.cli.running.loaded_files import LoadedFiles, may_have_changed, replaced_program, unreadable
+from reactor.cli.running.loaded_files import (
+    Generation,
+    LoadedFiles,
+    may_have_changed,
+    replaced_program,
+    unloadable,
+    unreadable,
+)
 from reactor.console.run_header import warning_record
 from reactor.engine.engine import Engine, NextGeneration
 from reactor.engine.events import Cause, ReloadRejected, WatcherChanged
-from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
-from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
-from reactor.named_tuple import NamedTuple
+from reactor.manifest.inputs import SecretReader
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
@@ -44,25 +49,7 @@ REFETCH_INTERVAL = 60.0
 LINK_INTERVAL = 30.0
 """Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
 FACTS_INTERVAL = 10.0
-"""Seconds between two checks of the facts that a manifest uses."""
-
-
-class Generation(NamedTuple):
-    """A valid version of the manifest: the graph, the options, and the files and facts that it was loaded from.
-
-    ``left_out`` describes the resources that the run leaves out, as text and as a record.
-    """
-
-    graph: Graph
-    options: RunOptions
-    files: tuple[str, ...] = ()
-    inputs: Inputs = NO_INPUTS
-    warnings: tuple[str, ...] = ()
-    left_out: tuple[str, dict[str, Any]] | None = None
-    channels: Mapping[str, Channel] = MappingProxyType({})
-    shares: Mapping[str, Any] = MappingProxyType({})
-    pre_message: str | None = None
-    post_message: str | None = None
+"""Seconds between two checks of the facts that a manifest uses, and two attempts to read one that can't be read."""
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -96,6 +83,8 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
+        self._is_asked, self._is_unreadable = True, False  # what can't be read is tried again unasked
+        self._problems: tuple[str, ...] = ()
         self.rejected: Collection[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
@@ -162,6 +151,10 @@ class Reloader:
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
+        if self._generation.options.watch:  # what a reload and its errors need, while files can be opened
+            import reactor.cli.running.turns
+            import reactor.manifest.report  # noqa: F401
+
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
             nursery.start_soon(self._poll_secrets)
@@ -238,8 +231,10 @@ class Reloader:
 
     async def _reload_on_request(self) -> None:
         while True:
-            await self._wanted.wait()
+            with trio.move_on_after(FACTS_INTERVAL if self._is_unreadable else math.inf) as scope:
+                await self._wanted.wait()
             await trio.sleep(SETTLE)
+            self._is_asked = not scope.cancelled_caught
             self._wanted = trio.Event()
             await self._reload_exclusively()
 
@@ -268,6 +263,7 @@ class Reloader:
             return None
         self.rejected = ()
         before, self._generation, self._read_at = self._generation, generation, read_at
+        self._is_unreadable, self._problems = False, ()
         self._is_renewed.set()
         self._is_renewed = trio.Event()
         self._follow(generation.files)
@@ -284,9 +280,14 @@ class Reloader:
 
     def _reject(self, error: ManifestError, read_at: int, *, plainly: bool = False) -> ManifestError:
         """Show the problems of a version that began to be read at ``read_at``, ``plainly`` with what is imported already."""
+        error.__traceback__ = None  # its frames hold what was loaded, in a cycle
         self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
+        self._is_unreadable = any(each.code == "R0101" for each in error.diagnostics)
         problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
+        if problems == self._problems and not self._is_asked:
+            return error
+        self._problems = problems
         if plainly:
             self._display.show(problems[0], warning_record(problems[0]))
         else:
@@ -306,9 +307,8 @@ class Reloader:
         try:
             generation = await _read(self._load_again)
             prepared = await _read(partial(self._engine.prepare, generation.graph))
-        except OSError as error:
-            hint = "after freeing disk space, touch the manifest, or send SIGHUP"
-            raise unreadable(f"can't load the manifest: {error.strerror}", hint) from error
+        except (OSError, MemoryError) as error:
+            raise unloadable(error) from error
         return generation, prepared
 
     def _load_again(self) -> Generation:

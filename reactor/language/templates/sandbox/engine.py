@@ -59,7 +59,11 @@ class _Pool:
 
     def _idling(self, answers: HostResponses) -> WorkerProcess | None:
         with self._lock:
-            self._idle = [each for each in self._idle if each.owner == os.getpid()]
+            ours = [each for each in self._idle if each.owner == os.getpid()]
+            for each in ours:
+                if each.has_exited:  # somebody has killed it, such as the kernel for want of memory
+                    each.end()
+            self._idle = [each for each in ours if each.is_alive]
             self._idle.sort(key=lambda each: each.knows(answers))
             return self._idle.pop() if self._idle else None
 

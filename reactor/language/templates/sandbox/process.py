@@ -104,6 +104,11 @@ class WorkerProcess:
             self.end()
             raise WorkerError("it does not say that it is ready")
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process has exited."""
+        return self._process.returncode is not None
+
     def knows(self, answers: HostResponses) -> bool:
         """Whether the process already has the context of ``answers``."""
         return self._known is answers
