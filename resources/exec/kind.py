@@ -24,6 +24,7 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    emit_note,
     emit_output,
     fragile_mounts,
 )
@@ -280,6 +281,8 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             raise ResourceError(self._complain(completed))
         self._ran = True
         self._fruitless = self.creates is not None and not is_made
+        if self._fruitless:
+            emit_note(f"the command has succeeded, but {self.creates} is not there")
 
     def _complain(self, completed: Completed) -> str:
         accepted = ", ".join(map(str, self.returns))

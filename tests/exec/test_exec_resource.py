@@ -5,7 +5,7 @@ import os
 import pytest
 import trio
 
-from reactor.engine.events import Result
+from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.output import output_sink
@@ -148,6 +148,15 @@ async def test_what_creates_its_directory_only_does_not_run_again_for_that(tmp_p
         await story.until(lambda: len(story.checks(resource.ref)) > 1)
         await story.rest()
     assert log.read_text() == "x\n"
+
+
+async def test_a_note_names_the_path_that_a_command_should_have_created(tmp_path):
+    made, missing = tmp_path / "made", tmp_path / "missing"
+    resources = [Exec(name=f"touch {made}", creates=str(made)), Exec(name="/bin/true", creates=str(missing))]
+    _, story = await converge_once(*resources)
+    assert [note.line for note in story.all(Noted)] == [
+        f"the command has succeeded, but {missing} is not there"
+    ]
 
 
 async def test_what_its_command_did_not_create_may_come_and_go_later(tmp_path):
