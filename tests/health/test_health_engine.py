@@ -4,7 +4,8 @@ import pytest
 from health_worlds import listener
 from ports import free_port
 
-from reactor.engine.check import examine
+from reactor.engine import health_examination
+from reactor.engine.check import AS_DESIRED
 from reactor.engine.events import Cause, Converged, Result, as_json
 from reactor.engine.options import RunOptions
 from reactor.resource.watch import TimerWatch
@@ -103,7 +104,8 @@ async def test_a_try_that_takes_too_long_has_no_answer():
 
 
 async def test_a_check_that_names_no_timeout_does_not_hold_the_run_for_ever(autojump_clock):
-    [found] = await examine(examined("a", {"command": "/bin/sleep 3600"}))
+    resource = examined("a", {"command": "/bin/sleep 3600"})
+    [found] = (await health_examination.examined(resource, AS_DESIRED)).health
     assert (found.status, found.output) == ("unknown", "no answer within 300 s")
 
 

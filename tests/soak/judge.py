@@ -31,7 +31,7 @@ PROGRESS_EVERY = 60.0
 LAUNCH = """
 from pathlib import Path
 import trio
-from reactor.engine import audit, engine
+from reactor.engine import audit
 class AuditOnRequest(audit.Audit):
     async def run(self):
         while not Path({asked!r}).exists():
@@ -39,7 +39,7 @@ class AuditOnRequest(audit.Audit):
         await self.mark_all()
         Path({done!r}).touch()
         await trio.sleep_forever()
-engine.Audit = AuditOnRequest
+audit.Audit = AuditOnRequest
 from reactor.cli import main
 main()
 """
