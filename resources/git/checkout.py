@@ -134,9 +134,8 @@ class Checkout:
         if is_marked := known.exit_code == 0:
             names = () if tip.branch is None else (f"refs/remotes/origin/{tip.branch}",)
             await remove_old_locks(path, (*names, *filter(None, (tip.source,)), "shallow", "packed-refs"))
-        await self.desired.git.ask(
-            path, "update-ref", _FETCHING, "HEAD"
-        )  # without a commit, there is no mark
+        # It fails in a repository without a commit, which then has no mark.
+        await self.desired.git.ask(path, "update-ref", _FETCHING, "HEAD")
         try:
             yield
         except GitError:

@@ -11,9 +11,8 @@ from reactor.hostfs import ErrorContext, open_path, remove_path
 _LOCK_AGE = 5.0
 """Seconds after which a lock is one that was left: a git of ours is killed with us, but may take a moment to end."""
 
-
 _PACKING = 60.0
-"""The same for that of packed-refs, which a kill may leave without a mark; one who packs many refs holds it longer."""
+"""The same for the lock of packed-refs, which a kill may leave without a mark: packing many refs takes longer."""
 
 
 async def remove_mark_locks(path: str, mark: str) -> None:
