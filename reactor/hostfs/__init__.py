@@ -26,7 +26,7 @@ into a sentence.
 - ``records``: stores small records of a kind in the state directory;
 - ``record_locks``: finds out who holds a lock on a file;
 - ``normal_forms``: recognizes values that the system writes in another spelling;
-- ``tree``: removes directories with everything in them;
+- ``tree``: removes directories with everything in them, and reads them without what is mounted there;
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
@@ -124,7 +124,7 @@ if TYPE_CHECKING:
         listing_of,
         lock_temporary,
     )
-    from reactor.hostfs.tree import mounted_below, refuse_mounts
+    from reactor.hostfs.tree import entries_of, mounted_below, refuse_mounts
     from reactor.hostfs.writers import (
         is_only_ours,
         others_may_replace,
@@ -154,7 +154,7 @@ _HOMES = {
     "safe_open": ("Parent", "belongs_to_another", "first_missing_path", "is_mount_point", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
-    "tree": ("mounted_below", "refuse_mounts"),
+    "tree": ("entries_of", "mounted_below", "refuse_mounts"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only", "refuse_unchangeable"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -193,6 +193,7 @@ __all__ = [
     "create_directory",
     "digest_of",
     "drop_lists",
+    "entries_of",
     "find_stale_links",
     "find_stale_temporaries",
     "first_missing_path",

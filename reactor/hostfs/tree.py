@@ -1,17 +1,17 @@
-"""Removes a directory with everything in it."""
+"""Removes a directory with everything in it, and reads one without looking at what is mounted in it."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from secrets import token_hex
 from types import TracebackType
 
 from reactor.hostfs.errors import ErrorContext, resource_error
-from reactor.hostfs.safe_open import open_directory
+from reactor.hostfs.safe_open import open_directory, scan_directory
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
@@ -132,6 +132,19 @@ def mounted_below(root: str) -> frozenset[str]:
         top = _real_path(root)
         return frozenset(root + point[len(top) :] for point in _mount_points_in(top) if point != top)
     return frozenset()
+
+
+def entries_of(directory: str, mounted: Collection[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """The paths of the entries and their stats, except what is ``mounted``: to look at it may take forever.
+
+    Raises as `scan_directory`.
+    """
+    with scan_directory(directory) as entries:
+        for entry in entries:
+            path = f"{directory}/{entry.name}"
+            if path not in mounted:
+                with suppress(FileNotFoundError):
+                    yield path, entry.stat(follow_symlinks=False)
 
 
 def _real_path(directory: str) -> str:

@@ -23,10 +23,10 @@ from reactor.hostfs import (
     ErrorContext,
     FileType,
     attributes_diff,
+    entries_of,
     mounted_below,
     open_path,
     refuse_foreign_link,
-    scan_directory,
     set_attributes,
 )
 from reactor.resources.file.state import FileState, Wrong
@@ -120,7 +120,7 @@ class TreeReconciler:
         while pending:
             directory = pending.pop()
             with ErrorContext(f"read {directory}"), suppress(FileNotFoundError, NotADirectoryError):
-                for path, seen in _entries(directory, self._mounted):
+                for path, seen in entries_of(directory, self._mounted):
                     if _is_elsewhere(seen, device) or self._is_spared(path):
                         continue
                     if stat.S_ISDIR(seen.st_mode):
@@ -231,16 +231,6 @@ def _refusal(path: str) -> ResourceError | None:
     except ResourceError as error:
         return error
     return None
-
-
-def _entries(directory: str, mounted: Collection[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The entries but what is ``mounted``, which is not looked at: its server may not answer."""
-    with scan_directory(directory) as entries:
-        for entry in entries:
-            path = f"{directory}/{entry.name}"
-            with suppress(FileNotFoundError):
-                if path not in mounted:
-                    yield path, entry.stat(follow_symlinks=False)
 
 
 async def _diff_of(todo: list[Wrong]) -> Diff:

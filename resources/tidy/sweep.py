@@ -20,12 +20,12 @@ from reactor import ResourceError, in_thread
 from reactor.hostfs import (
     ErrorContext,
     Parent,
+    entries_of,
     mounted_below,
     open_path,
     refuse_read_only,
     refuse_unchangeable,
     remove_same,
-    scan_directory,
 )
 from reactor.resources.tidy.rule import Rule
 
@@ -117,7 +117,7 @@ class Sweep:
         self._mounted = mounted_below(self._root)
         self._due_at, self._unread = {}, None
         above: dict[str, str] = {}
-        kept: set[str] = set()
+        kept = {os.path.dirname(point) for point in self._mounted}
         seen_directories: dict[str, os.stat_result] = {}
         pending = [self._root]
         now = time.time()
@@ -142,28 +142,20 @@ class Sweep:
     def _readable_entries(self, directory: str, kept: set[str]) -> Iterator[tuple[str, os.stat_result]]:
         """The entries. One that can't be read is noted, and kept: with it, its owner could stop the rest."""
         try:
-            yield from self._entries(directory, kept)
+            yield from self._entries(directory)
         except ResourceError as error:
             if directory == self._root:
                 raise
             self._unread = self._unread or error
             kept.add(directory)
 
-    def _entries(self, directory: str, kept: set[str]) -> Iterator[tuple[str, os.stat_result]]:
-        """The entries but mount points: these are kept, and not looked at, because their server may not answer."""
+    def _entries(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
         is_root = directory == self._root
         with ErrorContext(f"read {directory}"):
             try:
-                with scan_directory(directory) as entries:
-                    if is_root:
-                        self._device = os.stat(directory).st_dev
-                    for entry in entries:
-                        path = f"{directory}/{entry.name}"
-                        if path in self._mounted:
-                            kept.add(directory)
-                            continue
-                        with suppress(FileNotFoundError):
-                            yield path, entry.stat(follow_symlinks=False)
+                if is_root and (found := _stat_of(directory)) is not None:
+                    self._device = found.st_dev
+                yield from entries_of(directory, self._mounted)
             except FileNotFoundError:
                 return
             except NotADirectoryError as error:
