@@ -1,7 +1,8 @@
 """What is wrong with what a manifest refers to, before a run.
 
-`validate` refuses templates that can't be compiled, and warns of what a run would fail for: files that are missing beside the manifest, and files that others could
-change. A dry run warns of what a run would not notice: shells of users and programs of timers that are missing.
+`validate` refuses templates that can't be compiled, and warns of what a run would fail for: files that are missing
+beside the manifest, and files that others could change. A dry run warns of what a run would not notice: shells of users
+and programs of timers that are missing.
 """
 
 from __future__ import annotations
