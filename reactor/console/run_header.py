@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def selection_text(selection: Selection, total: int) -> str:
+def selection_message(selection: Selection, total: int) -> tuple[str, dict[str, Any]]:
+    """The resources that --only and --exclude leave out of ``total``, as text and as a record."""
+    return _selection_text(selection, total), selection_record(selection, total)
+
+
+def _selection_text(selection: Selection, total: int) -> str:
     """The number of selected resources, and the resources that are added or left out because of dependencies."""
     lines = [f"selected {len(selection.graph.resources)} of {total} resources"]
     lines += _listed(selection.pulled_in, "pulled in", "required by")

@@ -27,7 +27,7 @@ from reactor.cli.running.state import (
     warn_of_state,
 )
 from reactor.console.display import Display
-from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
+from reactor.console.run_header import message_record, metrics_record, selection_message
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, is_ours
 from reactor.loading import load
@@ -171,7 +171,7 @@ class ConvergeCommand(NamedTuple):
             program.files,
             program.inputs,
             program.warnings,
-            _left_out(program, selection),
+            selection_message(selection, len(program.graph.resources)) if selection else None,
             program.channels,
             program.shares,
             program.pre_message,
@@ -341,11 +341,3 @@ def _notifications(
         return Notifications(channels, manifest, may_have, state.path, display.warn, is_single=is_single)
 
     return RunNotifications(generation.channels, make)
-
-
-def _left_out(program: LoadedManifest, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:
-    """The resources that --only and --exclude leave out, as text and as a record; None without them."""
-    if selection is None:
-        return None
-    total = len(program.graph.resources)
-    return selection_text(selection, total), selection_record(selection, total)
