@@ -4,11 +4,14 @@ import json
 import os
 import time
 from contextlib import closing, suppress
+from pathlib import Path
+from site import getsitepackages
 from sqlite3 import connect
 
 from files_of_cli import put
 from processes_of_cli import GUARD, spawned, untimed, wait_until
 
+import reactor
 from reactor.cli.plain_run import PlainRun
 from reactor.cli.running import run_proof
 from reactor.cli.running.proof import read_proof, write_proof
@@ -29,11 +32,19 @@ resources:
 RESOURCES = 6
 _OLD = 0.05
 """Seconds after which a stamp certainly shows a later change."""
-_PROGRAM = ("-P", "-X", "importtime", "-m", "reactor")
+_BEFORE_START = 0.15
+"""Seconds before the start of a run that its code must have been there, so that it certainly runs the present one."""
+PYTHON = ("-S", "-P")
+"""Without `site`, which would add the checkout to the search path: whatever is made in it, by anybody, is a change of code."""
+_PROGRAM = (*PYTHON, "-X", "importtime", "-m", "reactor")
+_CHECKOUT = Path(reactor.__file__).parents[1]
 
 
 class ProvenWorld:
-    """A directory with a manifest, and all that it manages. ``session`` stands in for the identity of a process."""
+    """A directory with a manifest, and all that it manages. ``session`` stands in for the identity of a process.
+
+    Its runs find reactor through a link in ``code``, where nobody else makes anything.
+    """
 
     session = "session"
 
@@ -42,27 +53,32 @@ class ProvenWorld:
         self.managed = directory / "managed"
         self.state = directory / "state"
         self.manifest = directory / "site.yaml"
-        for each in (self.managed, directory / "made"):
+        self.code = directory / "code"
+        for each in (self.managed, directory / "made", self.code):
             each.mkdir(parents=True)
+        (self.code / "reactor").symlink_to(_CHECKOUT / "reactor")
         (directory / "source").write_text("copied\n")
         self.write(text)
-        self.settle()
+        self.settle(_BEFORE_START)
 
     def write(self, text):
         """Write another version of the manifest."""
         put(self.manifest, text.replace("{dir}", str(self.directory)))
 
-    def settle(self):
-        """Wait until all stamps certainly show a later change."""
-        wait_until(lambda: time.time() - max(_times_below(self.directory)) > _OLD)
+    def settle(self, seconds=_OLD):
+        """Wait until all stamps certainly show a later change: nothing has changed for so many ``seconds``."""
+        wait_until(lambda: time.time() - max(_times_below(self.directory)) > seconds)
 
     def started(self, *args, program=_PROGRAM, env=(), **options):
         """A one-shot run that has begun."""
-        variables = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "TERM": "xterm"}
-        given = {
-            "env": {**variables, "REACTOR_STATE_DIR": str(self.state), **dict(env)},
-            "cwd": self.directory,
+        variables = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.directory),
+            "TERM": "xterm",
+            "PYTHONPATH": os.pathsep.join([str(self.code), *getsitepackages()]),
+            "REACTOR_STATE_DIR": str(self.state),
         }
+        given = {"env": {**variables, **dict(env)}, "cwd": self.directory}
         return spawned("run", "--converge-once", *args, self.manifest, program=program, **given, **options)
 
     def run(self, *args, **options):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from processes_of_cli import finish
-from proven_worlds import RESOURCES, TEXT, ProvenWorld, tables_of
+from proven_worlds import PYTHON, RESOURCES, TEXT, ProvenWorld, tables_of
 
 from reactor.cli.running import proof, run_proof
 from reactor.cli.running.run_proof import RunProof
@@ -338,7 +338,7 @@ def test_a_run_that_was_killed_before_its_proof_leaves_none_that_holds(first):
         "module.keep_proof = lambda *_: os.kill(os.getpid(), 9)\n"
         "from reactor.cli import main; main()"
     )
-    _, (code, *_) = world.run(program=("-P", "-c", code))
+    _, (code, *_) = world.run(program=(*PYTHON, "-c", code))
     assert code == -signal.SIGKILL
     assert (world.managed / "a").read_text() == "one"
     world.settle()
@@ -363,3 +363,10 @@ def test_another_environment_and_another_command_line_need_a_run(first):
     assert first.run(env={"COLOUR": "red", "OLDPWD": "/", "INVOCATION_ID": "1"})[
         0
     ]  # these only name a session
+
+
+def test_a_module_that_appears_in_the_search_path_needs_a_run(first):
+    first.run()
+    assert first.run()[0]
+    (first.code / "new.py").touch()
+    assert not first.run()[0]
