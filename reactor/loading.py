@@ -112,7 +112,7 @@ def _with_origins(error: ManifestError, urls: Sequence[str], inputs: Inputs) -> 
     return ManifestError([with_origin(each) for each in error.diagnostics], error.files, error.texts)
 
 
-def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:
+def load_tree(problems: Problems, tree: Any, inputs: Inputs) -> LoadedManifest:
     """Do the same as `load` for a parsed manifest. ``problems`` collects the problems of its source."""
     warnings: list[str] = []
     manifest, found = read_tree(problems, tree, inputs=with_roles(with_site(inputs, warnings.append)))

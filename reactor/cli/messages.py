@@ -157,7 +157,7 @@ def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None
 
 
 def show_diagnostics(
-    diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
+    diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None
 ) -> None:
     """Show the problems on stderr, and with ``as_json`` also on stdout.
 
@@ -173,7 +173,7 @@ def show_diagnostics(
 
 
 def diagnostics_shown(
-    diagnostics: Sequence[Diagnostic], *, coloured: bool, texts: Mapping[str, str] | None = None
+    diagnostics: Sequence[Diagnostic], *, coloured: bool, texts: Mapping[str, str] | None
 ) -> tuple[str, str]:
     """The problems as lines of JSON, and as text for people."""
     from reactor.console.jsonlines import diagnostic_record, line

@@ -22,7 +22,7 @@ _FUNCTIONS = dict.fromkeys(("file", "jet", "output", "readFile", "secret", "temp
 """The hints for functions of resources."""
 
 
-def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
+def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None) -> Scope:
     """Return the scope of expressions in data and in the hierarchy.
 
     If it is not ``strict``, a missing fact is an empty string, as in CCM, and ``Data`` is empty.

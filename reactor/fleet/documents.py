@@ -127,7 +127,7 @@ class Document:
             self._refuse(name, f"has {len(value)} characters, and at most {most} are allowed")
         return str(value)
 
-    def optional_text(self, name: str, *, most: int = 4096) -> str | None:
+    def optional_text(self, name: str, *, most: int) -> str | None:
         """A string, or None where the field is missing or null."""
         return None if self.fields.get(name) is None else self.text(name, most=most)
 

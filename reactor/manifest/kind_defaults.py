@@ -18,7 +18,6 @@ from reactor.manifest.validation import Inspector
 from reactor.manifest.values import (
     DEFAULTS,
     NO_DEFAULT,
-    NO_DEFAULTS,
     KindDefault,
     KindDefaults,
     ValueReader,
@@ -61,7 +60,7 @@ def read_defaults(
     problems: Problems,
     kinds: Kinds,
     expression_context: ExpressionContext,
-    above: KindDefaults = NO_DEFAULTS,
+    above: KindDefaults,
 ) -> KindDefaults:
     """Return the defaults of the manifest ``root`` over those ``above``, of the manifest that applies it.
 

@@ -25,7 +25,7 @@ def parse_address(text: str, context: str = "") -> Address:
     return address
 
 
-def parse_role_address(text: str, context: str = "") -> Address:
+def parse_role_address(text: str, context: str) -> Address:
     """Parse the URL of the archive of a role. Raises ManifestError if it can't be downloaded."""
     if (link := link_of(text)) is not None:
         return _linked(text, link, "role source", context, archive=True)

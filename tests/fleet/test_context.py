@@ -79,7 +79,7 @@ def test_secrets_are_not_shown(contexts):
 
 def test_without_a_name_the_selected_context_is_read(contexts, tmp_path):
     environment = contexts("prod", url="nats://prod")
-    assert selected_context(environment=environment) is None
+    assert selected_context(environment) is None
     with pytest.raises(ContextError, match="no NATS context is selected"):
         read_context(environment=environment)
     (tmp_path / "nats/context.txt").write_text("prod")

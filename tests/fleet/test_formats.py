@@ -97,7 +97,7 @@ def test_a_context_of_the_cli_is_read(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     environment = {"XDG_CONFIG_HOME": str(tmp_path), "HOME": "/home/ann", "KEYS": "/keys"}
-    assert selected_context(environment=environment) == "CCM"
+    assert selected_context(environment) == "CCM"
     assert read_context(environment=environment) == Options(
         servers=("tls://one:4222", "two"),
         name="reactor CCM",

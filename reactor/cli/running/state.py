@@ -68,7 +68,7 @@ class State(NamedTuple):
 
 @contextmanager
 def open_state(
-    location: Location | None, manifest: str, warn: Warn, bad_usage: int, differs: str | None = None
+    location: Location | None, manifest: str, warn: Warn, bad_usage: int, differs: str | None
 ) -> Iterator[State]:
     """Create, lock and open the state. Ends the command if another run holds it, or an explicit directory can't be used.
 

@@ -34,7 +34,7 @@ class VerifiedRelease:
 
 
 async def read_release(
-    js: JetStream, host: Host, store: ReleaseStore, digest: str, known: VerifiedRelease | None = None
+    js: JetStream, host: Host, store: ReleaseStore, digest: str, known: VerifiedRelease | None
 ) -> VerifiedRelease:
     """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError if it must be fetched.
 

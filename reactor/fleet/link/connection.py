@@ -258,7 +258,7 @@ class Connection:
         waiting = Waiting(subject, seconds, optional=optional)
         return (await self._answers(waiting, data, headers, wildcards=wildcards))[0]
 
-    async def request_many(self, subject: str, data: bytes = b"", *, seconds: float = 5.0) -> list[Message]:
+    async def request_many(self, subject: str, data: bytes, *, seconds: float) -> list[Message]:
         """Return the answers up to one with a status, which is the last. Raises as `request` does."""
         return await self._answers(Waiting(subject, seconds, many=True), data)
 

@@ -42,7 +42,7 @@ def read_context(name: str | None = None, *, environment: Mapping[str, str] | No
     """Return the options of a context; without a name, of the selected one. Raises ContextError."""
     environment = os.environ if environment is None else environment
     directory = _directory(environment)
-    name = name or selected_context(environment=environment)
+    name = name or selected_context(environment)
     if name is None:
         raise ContextError(
             "no NATS context is selected", "name one, or select one with `nats context select NAME`"
@@ -55,9 +55,9 @@ def read_context(name: str | None = None, *, environment: Mapping[str, str] | No
     return context_options(name, str(path), _parsed(path), environment)
 
 
-def selected_context(*, environment: Mapping[str, str] | None = None) -> str | None:
+def selected_context(environment: Mapping[str, str]) -> str | None:
     """Return the name of the context that ``nats context select`` chose, None if there is none. Raises ContextError."""
-    path = _directory(os.environ if environment is None else environment).parent / "context.txt"
+    path = _directory(environment).parent / "context.txt"
     if not path.exists():
         return None
     return read_small_file(str(path), "selected NATS context", "").strip() or None

@@ -78,20 +78,20 @@ _LARGEST_MESSAGE_OF_A_HOST = 1 << 20
 _EVERYTHING: dict[str, Any] = {"pub": {}, "sub": {}}
 
 
-def operator_token(keys: Keyring, old: str | None = None) -> str:
+def operator_token(keys: Keyring, old: str | None) -> str:
     """Return the JWT of the operator, which every server has."""
     claims = {"system_account": keys.system.public}
     return _renewed(old, "operator", keys.operator, "reactor", keys.operator, claims)
 
 
-def system_token(keys: Keyring, old: str | None = None) -> str:
+def system_token(keys: Keyring, old: str | None) -> str:
     """Return the JWT of the account SYS, for the servers themselves."""
     return _renewed(
         old, "account", keys.system, "SYS", keys.operator, {"limits": _UNLIMITED | _STORES_NOTHING}
     )
 
 
-def fleet_token(keys: Keyring, old: str | None = None) -> str:
+def fleet_token(keys: Keyring, old: str | None) -> str:
     """Return the JWT of the account FLEET, which owns the streams and exports the services for hosts."""
     exports = [
         *({"name": each, "subject": each, "type": "service"} for each in ONE_ANSWER),
@@ -143,7 +143,7 @@ def revoked_in(token: str) -> dict[str, int]:
 
 
 def operator_user(
-    keys: Keyring, name: str, account: Literal["fleet", "system"], expires: int | None = None
+    keys: Keyring, name: str, account: Literal["fleet", "system"], expires: int | None
 ) -> Credentials:
     """Make a user of FLEET or SYS with all permissions in that account."""
     issuer: Key = getattr(keys, account)

@@ -42,7 +42,7 @@ class ServerState(NamedTuple):
 
 
 async def server_state(
-    connection: Connection, identity: str | None = None, seconds: float = 3.0, *, leader: bool = False
+    connection: Connection, identity: str | None = None, *, seconds: float, leader: bool = False
 ) -> ServerState:
     """Ask the server whose id is ``identity``, by default any server, or the ``leader`` of JetStream. Raises LinkError."""
     question = json.dumps({"leader_only": leader}).encode()
@@ -61,7 +61,7 @@ async def server_state(
     return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most, is_off)
 
 
-async def server_problem(connection: Connection, identity: str, seconds: float = 3.0) -> str:
+async def server_problem(connection: Connection, identity: str, *, seconds: float) -> str:
     """Ask the server whose id is ``identity`` what hinders its JetStream; empty if nothing does. Raises LinkError."""
     reply = await connection.request(f"$SYS.REQ.SERVER.{identity}.HEALTHZ", seconds=seconds)
     error = object_in(parsed_answer(reply).get("data")).get("error")

@@ -45,7 +45,7 @@ def keys_of_fleet(keys: Keyring) -> dict[str, str]:
     return {purpose: getattr(keys, name).public for purpose, name in _FLEET.items()}
 
 
-async def keys_of_hosts(js: JetStream, cards: str, host: str | None = None) -> list[HostKeys]:
+async def keys_of_hosts(js: JetStream, cards: str, host: str | None) -> list[HostKeys]:
     """Return the keys of all hosts by name, or of one. ``cards``: the public key of cards. Raises RefusedError, LinkError."""
     if host is None:
         specs = await read_host_specs(js)

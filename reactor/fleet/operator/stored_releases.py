@@ -120,8 +120,8 @@ async def pin_host(
     sign: Callable[[bytes], bytes],
     *,
     by: str,
-    why: str = "",
-    until: float | None = None,
+    why: str,
+    until: float | None,
 ) -> Pin:
     """Pin one host to one release, whatever the channel says.
 

@@ -26,7 +26,7 @@ _LOOKS_LIKE_YAML = re.compile(r"(---|[^\s#;\[{][^#;]*:)\s*(#.*)?")
 Opener = Callable[[str, int], int]
 
 
-def read_inventory(path: str, opener: Opener = os.open) -> list[Host]:
+def read_inventory(path: str, opener: Opener) -> list[Host]:
     """Read an inventory file. ``opener`` may refuse a file that others can change.
 
     Raises InventoryError with the place, OSError, and what ``opener`` raises.

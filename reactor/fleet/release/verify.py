@@ -48,7 +48,7 @@ def signers_among(
     namespace: str,
     now: float | None,
     *,
-    require: int = 1,
+    require: int,
 ) -> tuple[str, ...]:
     """Return the names of the people who made the signatures ``good``, at least ``require`` different ones.
 

@@ -52,7 +52,7 @@ def desired_release(
     rank: int,
     in_force: str | None,
     now: float,
-    override: HostOverride | None = None,
+    override: HostOverride | None,
     windows: tuple[Window, ...] = (),
 ) -> DesiredRelease:
     """Decide which release the host with ``rank`` should have, while ``in_force`` is what it has.

@@ -56,7 +56,7 @@ class HostView:
         """Whether the host reports that it does not take ``release``."""
         return self.about == release and self.phase in OUTSIDE
 
-    def is_converged(self, release: str, checks: tuple[str, ...] = ()) -> bool:
+    def is_converged(self, release: str, checks: tuple[str, ...]) -> bool:
         """Whether ``release`` is in force here, converged, and the named health checks are OK."""
         right = self.in_force == self.about == release and self.phase is HostPhase.CONVERGED
         return right and all(self.checks.get(name) == "ok" for name in checks)

@@ -108,9 +108,9 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
     try:
         async with connected(own, seconds=seconds) as connection:
             began = time.time()
-            state = await server_state(connection, answer.identity, seconds)
+            state = await server_state(connection, answer.identity, seconds=seconds)
             ahead = state.time - (began + time.time()) / 2
-            problem = await server_problem(connection, answer.identity or "", seconds)
+            problem = await server_problem(connection, answer.identity or "", seconds=seconds)
     except ReactorError as error:
         return [wrong(name, f"it can't be read: {error.message}", error.hint)]
     where = parse_server(answer.url)
