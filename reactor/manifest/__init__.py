@@ -34,6 +34,6 @@ A manifest passes through these modules in this order:
 
 from reactor.manifest.document import Settings
 from reactor.manifest.kind_lookup import Kinds
-from reactor.manifest.manifest import Manifest, read_manifest
+from reactor.manifest.manifest import Manifest, read_manifests
 
-__all__ = ["Kinds", "Manifest", "Settings", "read_manifest"]
+__all__ = ["Kinds", "Manifest", "Settings", "read_manifests"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -87,20 +86,14 @@ class Manifest:
         return {key: value for part in parts if part is not None for key, value in as_written(part).items()}
 
 
-def read_manifest(
-    path: str | os.PathLike[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
-) -> tuple[Manifest, list[Diagnostic]]:
-    """Read the manifest at ``path`` with its child manifests. Return it, and all errors in the order of the files.
-
-    Never raises for invalid input: a file that can't be read gives an empty manifest. Changes nothing on the host.
-    """
-    return read_manifests((os.fsdecode(path),), kinds, inputs)
-
-
 def read_manifests(
     files: Iterable[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """Read ``files`` as one manifest. Only one of them may declare a given resource."""
+    """Read ``files`` and their child manifests as one manifest. Return it, and all errors in the order of the files.
+
+    Only one of the files may declare a given resource. Never raises for invalid input: a file that can't be read gives
+    an empty manifest. Changes nothing on the host.
+    """
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)

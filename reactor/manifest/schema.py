@@ -1,6 +1,6 @@
 """The JSON Schema of manifests, for editors: both forms, and every kind.
 
-It accepts every manifest that `reactor.manifest.manifest.read_manifest` accepts, and rejects the errors that a schema
+It accepts every manifest that `reactor.manifest.manifest.read_manifests` accepts, and rejects the errors that a schema
 can express. It can't express rules between properties.
 """
 

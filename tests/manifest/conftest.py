@@ -1,7 +1,7 @@
 import pytest
 from small_kinds import KINDS
 
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import parse
 
@@ -35,7 +35,7 @@ def read(tmp_path):
     def read(text):
         path = tmp_path / "site.yaml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return Reading(*read_manifest(path, KINDS))
+        return Reading(*read_manifests([str(path)], KINDS))
 
     return read
 

@@ -5,7 +5,7 @@ from small_kinds import KINDS
 
 from reactor.graph.build import build
 from reactor.graph.graph import EdgeKind
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.inputs import Inputs
 from reactor.resource.plan import ResourceError
 
@@ -24,7 +24,7 @@ def load(tmp_path):
     def load(text, known=None):
         path = tmp_path / "site.yaml"
         path.write_text(text)
-        manifest, problems = read_manifest(path, KINDS, Inputs(known_outputs=known))
+        manifest, problems = read_manifests([str(path)], KINDS, Inputs(known_outputs=known))
         graph, more = build(
             manifest.resources,
             locate=manifest.locate,

@@ -6,7 +6,7 @@ from small_kinds import KINDS
 
 from reactor.engine.events import Checked
 from reactor.graph.build import build
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.schema import json_schema
 from reactor.resource.redaction import redacted
@@ -139,8 +139,8 @@ def test_secrets_of_an_element_stay_secret(tmp_path):
         'content: "w={{ item.word }}", size: "{{ item.size }}"}}]}]\n'
     )
     secret = frozenset({("users", "alice", "word")})
-    manifest, problems = read_manifest(
-        path, KINDS, Inputs(data={"users": {"alice": {"word": "hunter23"}}}, secrets=secret)
+    manifest, problems = read_manifests(
+        [str(path)], KINDS, Inputs(data={"users": {"alice": {"word": "hunter23"}}}, secrets=secret)
     )
     assert problems == []
     [page] = manifest.resources
@@ -157,7 +157,7 @@ def test_a_name_from_a_loop_over_what_is_secret_as_a_whole_is_an_error(tmp_path,
     path.write_text(f'resources: [{{job: [{{"j{{{{ item }}}}": {{for_each: {loop}}}}}]}}]\n')
     data = {"users": {"alice": {"word": "hunter24"}}, "listed": [{"word": "hunter25"}]}
     secrets = frozenset({("users", "alice", "word"), ("listed",)})
-    _, problems = read_manifest(path, KINDS, Inputs(data=data, secrets=secrets))
+    _, problems = read_manifests([str(path)], KINDS, Inputs(data=data, secrets=secrets))
     assert {each.code for each in problems} == {"R0402"}
     assert "hunter" not in str(problems)
 
@@ -178,7 +178,7 @@ async def test_an_edit_of_one_of_10000_elements_touches_one_resource(tmp_path, a
             'resources: [{job: [{"{{ key }}": {for_each: "{{ Data.users }}", command: "{{ item.n }}"}}]}]\n'
         )
         path.write_text(f"data:\n  users:\n{users}{loop}")
-        manifest, problems = read_manifest(path, KINDS)
+        manifest, problems = read_manifests([str(path)], KINDS)
         found, conflicts = build(manifest.resources, locate=manifest.locate, chains=manifest.chains)
         assert [*problems, *conflicts] == []
         return found

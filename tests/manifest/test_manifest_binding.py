@@ -2,7 +2,7 @@ import pytest
 from small_kinds import KINDS, Job, Page
 
 from reactor.errors import Place
-from reactor.manifest import Kinds, read_manifest
+from reactor.manifest import Kinds, read_manifests
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.phrasing import hint_for_choice, hint_home
 from reactor.suggestions import did_you_mean
@@ -92,7 +92,7 @@ def test_a_property_may_go_by_another_name(read):
 def test_a_relative_path_starts_at_the_directory_of_the_manifest(tmp_path, monkeypatch):
     (tmp_path / "site.yaml").write_text(page("source: files/a"))
     monkeypatch.chdir(tmp_path)
-    manifest, _ = read_manifest("site.yaml", KINDS)
+    manifest, _ = read_manifests(["site.yaml"], KINDS)
     assert manifest.resources[0].source == f"{tmp_path}/files/a"
     assert manifest.resources[0].declared.place == Place("site.yaml", 3, 5)
 
@@ -422,7 +422,7 @@ def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
         raise ImportError("No module named 'gone'")
 
     (tmp_path / "site.yaml").write_text("resources: [{job: [{a: }]}, {job: [{b: }]}]")
-    manifest, diagnostics = read_manifest(tmp_path / "site.yaml", Kinds(lambda: ["job"], find))
+    manifest, diagnostics = read_manifests([str(tmp_path / "site.yaml")], Kinds(lambda: ["job"], find))
     assert [found.message for found in diagnostics] == [
         "the kind 'job' can't be loaded: No module named 'gone'"
     ] * 2
@@ -444,12 +444,12 @@ def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
 )
 def test_a_module_of_another_tool_leads_to_the_kind(tmp_path, word, kind):
     (tmp_path / "site.yaml").write_text(f"resources: [{{{word}: []}}]")
-    _, [found] = read_manifest(tmp_path / "site.yaml")
+    _, [found] = read_manifests([str(tmp_path / "site.yaml")])
     assert (found.message, found.hint) == (f"unknown kind {word!r}", f"did you mean {kind!r}?")
 
 
 def test_kinds_are_those_installed_unless_configured_otherwise(tmp_path):
     (tmp_path / "site.yaml").write_text("resources: [{page: []}, {file: []}]")
-    _, diagnostics = read_manifest(tmp_path / "site.yaml")
+    _, diagnostics = read_manifests([str(tmp_path / "site.yaml")])
     assert [found.message for found in diagnostics] == ["unknown kind 'page'"]
     assert Kinds.of(Job).names() == ("job",)

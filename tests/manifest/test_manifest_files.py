@@ -5,12 +5,12 @@ from contextlib import suppress
 import pytest
 from small_kinds import KINDS
 
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.source import MAX_BYTES, LineMap
 
 
 def reading(path):
-    manifest, diagnostics = read_manifest(path, KINDS)
+    manifest, diagnostics = read_manifests([str(path)], KINDS)
     assert manifest.resources == []
     [found] = diagnostics
     assert found.place.file == os.fsdecode(path)

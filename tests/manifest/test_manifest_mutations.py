@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_kinds import KINDS
 
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.report import render
 
 NATIVE = """\
@@ -140,7 +140,7 @@ def test_the_manifests_to_be_mutated_are_good(read, text, refs):
 @given(content=mutants())
 def test_a_mutated_manifest_never_ends_in_a_traceback(path, content):
     path.write_bytes(content)
-    manifest, diagnostics = read_manifest(path, KINDS)
+    manifest, diagnostics = read_manifests([str(path)], KINDS)
     lines = content.count(b"\n") + 1
     for found in diagnostics:
         assert found.message
@@ -159,6 +159,6 @@ def test_a_mutated_manifest_never_ends_in_a_traceback(path, content):
 @given(content=st.binary(max_size=200))
 def test_any_bytes_end_in_a_manifest_or_in_diagnostics(path, content):
     path.write_bytes(content)
-    manifest, diagnostics = read_manifest(path, KINDS)
+    manifest, diagnostics = read_manifests([str(path)], KINDS)
     assert diagnostics or manifest.resources == []
     assert render(diagnostics, color=True)

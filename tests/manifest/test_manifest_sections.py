@@ -4,7 +4,7 @@ import pytest
 from small_kinds import KINDS
 
 from reactor import ManifestError
-from reactor.manifest import read_manifest
+from reactor.manifest import read_manifests
 from reactor.manifest.directories import manifests_in
 from reactor.manifest.document import Settings, joined
 from reactor.manifest.evaluation import UnknownSecretError
@@ -173,7 +173,7 @@ def test_parameters_that_a_test_gives_are_checked_against_those_declared(tmp_pat
         "# a role\nparameters:\n  port: integer\n  size: integer\nresources: []\n"
     )
     inputs = Inputs(parameters={"prot": 1, "size": "x"})
-    _, found = read_manifest(tmp_path / "site.yaml", KINDS, inputs)
+    _, found = read_manifests([str(tmp_path / "site.yaml")], KINDS, inputs)
     assert [(each.code, each.place.line, each.place.column, each.message) for each in found] == [
         ("R0122", 1, 1, "this manifest has no parameter 'prot'"),
         ("R0122", 3, 3, "the parameter 'port' has no value"),
