@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import trustme
+from one_shot import converged
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.ca_certificate import CaCertificate, kind, store
 from reactor.testing.contract import CONTRACT, Case
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import running
 
 STORE = Path("/usr/local/share/ca-certificates")
 CERTIFICATES = Path("/etc/ssl/certs")
@@ -59,9 +59,7 @@ def converge(tmp_path):
     async def converge(*, noop=False, **properties):
         resource = CaCertificate(name="ours", **properties)
         with state_directory_for(str(tmp_path / "state")):
-            _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+            return await converged(resource, noop=noop)
 
     return converge
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from acme_server import AcmeServer, serving
+from one_shot import converged
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -36,9 +37,7 @@ def converge(tmp_path, pair):
     async def converge(*, noop=False, **properties):
         resource = Certificate(**{"name": str(pair), "names": [HOST], **properties})
         with state_directory_for(str(tmp_path / "state")):
-            _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+            return await converged(resource, noop=noop)
 
     return converge
 

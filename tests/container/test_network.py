@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from one_shot import converged
 
 from reactor import ManifestError, load
 from reactor.engine.engine import Engine
@@ -32,9 +33,7 @@ def make(daemon):
 def converge(make):
     async def converge(*, noop=False, **properties):
         resource = make(**properties)
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+        return await converged(resource, noop=noop)
 
     return converge
 

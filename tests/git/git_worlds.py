@@ -6,10 +6,10 @@ import os
 import subprocess
 from pathlib import Path
 
+from one_shot import converged
+
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.git import Git
-from reactor.testing.story import converge_once
 
 FILES = {"README": "hello\n", "src/app.py": "print(1)\n", "src/data": "1\n", ".gitignore": "*.log\n"}
 _WHO = {
@@ -82,9 +82,7 @@ class Place:
     async def converge(self, *, noop=False, **properties):
         """Run once. Returns the result and the output."""
         resource = self.resource(**properties)
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+        return await converged(resource, noop=noop)
 
     async def must_change(self, **properties):
         """A dry run reports a change, the run makes it, and another run has nothing to do."""

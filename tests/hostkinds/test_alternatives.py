@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from hostkinds_worlds import assert_undone, shell
+from one_shot import converged
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resources.alternatives import Alternatives
 from reactor.resources.alternatives.database import parse_group, read_group
@@ -59,9 +59,7 @@ def world():
 
 async def converge(*, noop=False, **properties):
     resource = Alternatives(name="editor", **properties)
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+    return await converged(resource, noop=noop)
 
 
 async def must_change(**properties):

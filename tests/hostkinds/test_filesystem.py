@@ -9,13 +9,13 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+from one_shot import converged
 from property_problems import the_problem
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.filesystem import Filesystem
 from reactor.testing.contract import CONTRACT, Case
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import running
 from reactor.watchers.uevents import device_of
 
 UUID = "3e6be9de-8139-11d1-9106-a43f08d823a6"
@@ -45,9 +45,7 @@ def said(path, key):
 
 async def converge(path, *, noop=False, **properties):
     resource = Filesystem(name=str(path), **properties)
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+    return await converged(resource, noop=noop)
 
 
 async def must_change(path, **properties):

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from one_shot import converged
 
 from reactor.engine.events import Noted, Result
-from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resources.kernel_module import KernelModule, kind, modules
 from reactor.testing.story import converge_once, running
@@ -72,9 +72,7 @@ def files():
 
 async def converge(name="br_netfilter", *, noop=False, **properties):
     resource = KernelModule(name=name, **properties)
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+    return await converged(resource, noop=noop)
 
 
 async def must_change(name="br_netfilter", **properties):

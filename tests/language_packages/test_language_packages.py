@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fixed_paths import immutable
+from one_shot import converged
 from registries import gem_registry, make_npm, npm_registry, publish_gems
 
 from reactor import ResourceError
@@ -57,9 +58,7 @@ def converge(tmp_path, registry):
     async def converge(*, noop=False, **properties):
         values = {"name": str(tmp_path / "tools"), "registry": registry.url, **properties}
         resource = KINDS[registry.kind](**values)
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+        return await converged(resource, noop=noop)
 
     return converge
 

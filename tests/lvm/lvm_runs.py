@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
+from one_shot import converged
+
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
-from reactor.testing.story import converge_once
 
 
 def lvm(*words, check=True):
@@ -16,28 +16,21 @@ def lvm(*words, check=True):
     return subprocess.run(command, check=check, capture_output=True, text=True).stdout
 
 
-async def converge(resource, *, noop=False):
-    """The result of a check, with what it did or its error."""
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
-
-
 async def must_change(make):
     """What was done: foretold, and nothing is left to do."""
-    foretold = await converge(make(), noop=True)
-    result, did = await converge(make())
+    foretold = await converged(make(), noop=True)
+    result, did = await converged(make())
     assert (foretold[0], result) == (Result.WOULD_CHANGE, Result.CHANGED), (foretold, did)
     assert foretold[1].replace("Would have ", "") == did
-    assert await converge(make()) == (Result.OK, "")
+    assert await converged(make()) == (Result.OK, "")
     return did
 
 
 async def must_fail(make, world):
     """The error: foretold, and nothing has changed."""
     before = world()
-    foretold = await converge(make(), noop=True)
-    result, words = await converge(make())
+    foretold = await converged(make(), noop=True)
+    result, words = await converged(make())
     assert foretold[0] is result is Result.FAILED, (foretold, words)
     assert world() == before
     return words

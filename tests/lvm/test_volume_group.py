@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from lvm_runs import converge, lvm, must_change, must_fail
+from lvm_runs import lvm, must_change, must_fail
+from one_shot import converged
 from property_problems import the_problem
 
 from reactor import ResourceError
@@ -91,7 +92,7 @@ async def test_it_grows_with_its_device(disks):
     one = disks.add()
     await must_change(group(disks, one))
     disks.grow(one, 64)
-    assert await converge(group(disks, one)()) == (Result.OK, "")
+    assert await converged(group(disks, one)()) == (Result.OK, "")
     assert await must_change(group(disks, one, resize=True)) == f"grew {one} to the size of its device"
     assert disks.rows("pvs", "pv_size") == [("60.00",)]
 

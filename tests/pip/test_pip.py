@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fixed_paths import immutable
+from one_shot import converged
 from pip_worlds import copy_template, make_index, make_template, packages_of, unpack
 
 from reactor.engine.events import Result
@@ -54,9 +55,7 @@ def converge(tmp_path, index):
         values = {"name": str(tmp_path / "venv"), "find_links": str(index), "no_index": True, **properties}
         resource = Pip(**values)
         with state_directory_for(str(tmp_path / "state")):
-            _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
-        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+            return await converged(resource, noop=noop)
 
     return converge
 

@@ -10,7 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from quadlet_worlds import FILE, IMAGE, UNIT, answer, made, no_file_stays
+from one_shot import converged
+from quadlet_worlds import FILE, IMAGE, UNIT, made, no_file_stays
 from unit_worlds import eventually, systemctl
 
 from reactor.engine.events import Result
@@ -48,7 +49,7 @@ def arguments():
 async def test_podman_gets_each_word_as_it_stands():
     words = ["/wait", "a b", "$HOME", "50%", "%h", 'q"uote', "back\\slash", "ü", "it's", "ends\\"]
     variables = {"A": 'x %h $B "q" \\', "E": ""}
-    await answer(
+    await converged(
         made(
             command=words,
             entrypoint=["/x", 'a "b" $H %h \\n ü'],
@@ -72,35 +73,35 @@ async def test_podman_gets_each_word_as_it_stands():
 
 async def test_the_unit_is_made_changed_and_removed_with_the_file(tmp_path):
     with state_directory_for(str(tmp_path / "state")):
-        assert await answer(made(), noop=True) == (
+        assert await converged(made(), noop=True) == (
             Result.WOULD_CHANGE,
             f"Would have created {FILE}; Would have had systemd read it",
         )
         assert not FILE.exists()
-        assert await answer(made()) == (Result.CHANGED, f"created {FILE}; had systemd read it")
+        assert await converged(made()) == (Result.CHANGED, f"created {FILE}; had systemd read it")
         assert systemctl("show", "--value", "--property=LoadState", UNIT) == "loaded"
-        assert await answer(made()) == (Result.OK, "")
-        assert await answer(made(ports=["8080:80"])) == (
+        assert await converged(made()) == (Result.OK, "")
+        assert await converged(made(ports=["8080:80"])) == (
             Result.CHANGED,
             f"changed {FILE}; had systemd read it",
         )
         assert "--publish 8080:80" in arguments()
         assert systemctl("show", "--value", "--property=NeedDaemonReload", UNIT) == "no"
         assert systemctl("is-enabled", UNIT) == "generated"
-        assert await answer(made(ensure="absent")) == (Result.CHANGED, f"removed {FILE}")
+        assert await converged(made(ensure="absent")) == (Result.CHANGED, f"removed {FILE}")
         assert systemctl("show", "--value", "--property=LoadState", UNIT) == "not-found"
-        assert await answer(made(ensure="absent")) == (Result.OK, "")
+        assert await converged(made(ensure="absent")) == (Result.OK, "")
 
 
 async def test_what_was_written_before_a_crash_is_started_later(tmp_path):
     with state_directory_for(str(tmp_path / "state")):
-        await answer(made())
+        await converged(made())
         changed = made(ports=["8080:80"])
         for step in changed.plan(await changed.observe(), refresh=False)[:-1]:
             await step.make()
-        assert await answer(changed) == (Result.CHANGED, "had systemd read it")
+        assert await converged(changed) == (Result.CHANGED, "had systemd read it")
         assert "--publish 8080:80" in arguments()
-        assert await answer(changed) == (Result.OK, "")
+        assert await converged(changed) == (Result.OK, "")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ async def test_what_was_written_before_a_crash_is_started_later(tmp_path):
 )
 async def test_what_would_not_start_is_told_before(more, words):
     for noop in (True, False):
-        result, said = await answer(made(**more), noop=noop)
+        result, said = await converged(made(**more), noop=noop)
         assert (result, words in said) == (Result.FAILED, True), said
     assert not FILE.exists()
     assert not FILE.with_name("dbus.container").exists()
@@ -122,7 +123,7 @@ async def test_what_would_not_start_is_told_before(more, words):
 async def test_podman_itself_checks_the_file_before_it_is_written(monkeypatch):
     monkeypatch.setattr(Quadlet, "_text", property(lambda _self: "[Container]\nImage=a.b/c:1\nBogus=1\n"))
     for noop in (True, False):
-        result, said = await answer(made(), noop=noop)
+        result, said = await converged(made(), noop=noop)
         assert result is Result.FAILED
         assert "podman refuses the container: unsupported key 'Bogus' in group 'Container'" in said
     assert not FILE.exists()
@@ -133,7 +134,7 @@ async def test_a_container_that_runs_without_a_unit_is_not_as_desired(tmp_path):
     lasting = Path(f"/run/systemd/system/{UNIT}.d/lasting.conf")
     broken = Path(f"{FILE}.d/broken.conf")
     with state_directory_for(str(tmp_path / "state")):
-        await answer(made())
+        await converged(made())
         for path, text in (
             (lasting, "[Service]\nType=simple\nExecStart=\nExecStart=sleep 1000\n"),
             (broken, "[Container]\nBogus=1\n"),
@@ -144,7 +145,7 @@ async def test_a_container_that_runs_without_a_unit_is_not_as_desired(tmp_path):
             systemctl("start", UNIT)
         try:
             assert systemctl("is-active", UNIT) == "active"
-            result, _ = await answer(made(ensure="running"))
+            result, _ = await converged(made(ensure="running"))
             assert result is Result.FAILED
             assert systemctl("is-active", UNIT) == "active"
         finally:

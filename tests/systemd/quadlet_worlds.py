@@ -7,9 +7,7 @@ from pathlib import Path
 
 from unit_worlds import systemctl
 
-from reactor.engine.options import RunOptions
 from reactor.resources.quadlet import Quadlet
-from reactor.testing.story import converge_once
 
 NAME, UNIT = "matrixquadlet", "matrixquadlet.service"
 FILE = Path(f"/etc/containers/systemd/{NAME}.container")
@@ -27,10 +25,3 @@ def no_file_stays():
 
 def made(**more):
     return Quadlet(**{"name": NAME, "image": IMAGE, "ensure": "stopped", **more})
-
-
-async def answer(resource, *, noop=False):
-    """The result of a run, with what it did or why it failed."""
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return check.result, "; ".join((*check.actions, check.error or "")).strip("; ")

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from quadlet_worlds import FILE, answer, made
+from one_shot import converged
+from quadlet_worlds import FILE, made
 
 from reactor import ManifestError, load
 from reactor.engine.events import Result
@@ -24,7 +25,7 @@ async def test_a_host_without_quadlet_is_told_before_anything_is_written(has_pod
     if has_podman:
         shutil.copy("/bin/true", program)
     for noop in (True, False):
-        result, said = await answer(made(), noop=noop)
+        result, said = await converged(made(), noop=noop)
         assert (result, words in said) == (Result.FAILED, True), said
     assert not FILE.exists()
     program.unlink(missing_ok=True)
