@@ -81,6 +81,15 @@ def up_to(process, kind):
     return events
 
 
+def next_event(process, kind, **fields):
+    """The next event of that kind, with these fields, of a run with ``--format json``."""
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == kind and fields.items() <= event.items():
+            return event
+    raise AssertionError(f"ended without {kind}")
+
+
 def refused(*args):
     """What a run says that can't begin; it would need its state directory if it did."""
     with spawned("run", *args, env=environment(REACTOR_STATE_DIR="/nonexistent")) as process:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 
 import pytest
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish, next_event, spawned
 
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
 
@@ -23,14 +24,7 @@ def run(tmp_path):
     (tmp_path / "top.yaml").write_text(top)
     state = tmp_path / "state"
     with spawned("run", "--format", "json", "--state-dir", state, tmp_path / "top.yaml") as process:
-
-        def heard(kind, ref=None):
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == kind and ref in (None, event.get("ref")):
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         heard("converged")
         yield heard
         process.send_signal(signal.SIGTERM)
@@ -46,11 +40,11 @@ def test_what_it_applies_at_any_depth_is_left_alone_and_repaired_when_it_is_resu
     assert sorted(json.loads(done.out)["paused"]) == sorted(["apply#child.yaml", "apply#inner.yaml", *files])
     for name in ("inner", "child", "top"):
         (tmp_path / name).write_text("wrong")
-    run("checked", f"file#{tmp_path}/top")
+    run("checked", ref=f"file#{tmp_path}/top")
     assert (tmp_path / "inner").read_text() == (tmp_path / "child").read_text() == "wrong"
     assert reactor("resume", f"file#{tmp_path}/inner", *state).code == 0
-    run("checked", f"file#{tmp_path}/inner")
+    run("checked", ref=f"file#{tmp_path}/inner")
     assert (tmp_path / "child").read_text() == "wrong"
     assert reactor("resume", "apply#child.yaml", *state).code == 0
-    run("checked", f"file#{tmp_path}/child")
+    run("checked", ref=f"file#{tmp_path}/child")
     assert (tmp_path / "child").read_text() == "right"

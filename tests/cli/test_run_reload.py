@@ -8,12 +8,13 @@ import os
 import signal
 import threading
 import weakref
+from functools import partial
 
 import pytest
 import trio
 import trio.testing
 from files_of_cli import put
-from processes_of_cli import finish, spawned, up_to, wait_until
+from processes_of_cli import finish, next_event, spawned, up_to, wait_until
 
 from reactor.cli.running.loaded_files import Generation
 from reactor.cli.running.reloading import Reloader
@@ -45,14 +46,7 @@ def follow(tmp_path):
     path = tmp_path / "site.yaml"
     path.write_text(manifest_text(tmp_path, {"a": "one", "b": "two"}))
     with spawned("run", "--format", "json", path) as process:
-
-        def heard(kind):
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == kind:
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         heard("converged")
         yield process, path, heard
         process.send_signal(signal.SIGTERM)

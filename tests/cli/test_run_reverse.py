@@ -8,10 +8,11 @@ import signal
 import stat
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from files_of_cli import put
-from processes_of_cli import environment, finish, spawned, up_to, wait_until
+from processes_of_cli import environment, finish, next_event, spawned, up_to, wait_until
 
 
 def entry(path, text, **more):
@@ -404,14 +405,7 @@ def test_what_is_being_undone_still_is_while_a_child_manifest_is_away(tmp_path, 
     (tmp_path / "child.yaml").write_text("resources: []")
     site.write_text(manifest_of(made) + child)
     with spawned("run", "--format", "json", site) as process:
-
-        def heard(kind, **fields):
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == kind and all(event[name] == value for name, value in fields.items()):
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         heard("converged")
         (directory / "foreign").write_text("in the way")
         put(site, "resources:\n" + child)

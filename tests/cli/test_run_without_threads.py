@@ -1,11 +1,11 @@
 """A host that has no process left to give is not the end of a run."""
 
-import json
 import os
 import signal
+from functools import partial
 
 import pytest
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish, next_event, spawned
 
 BIG = "0123456789abcdef" * 20_000
 """More than is written without a thread."""
@@ -39,14 +39,7 @@ def test_a_run_outlives_the_want_of_threads_and_then_makes_up_for_it(tmp_path, f
     with spawned(
         "run", "--format", "json", "--state-dir", tmp_path / "state", path, program=program
     ) as process:
-
-        def heard(kind, **wanted):
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == kind and wanted.items() <= event.items():
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         failure = heard("checked", result="failed")
         assert "no thread can be started" in failure["error"]
         process.send_signal(signal.SIGHUP)

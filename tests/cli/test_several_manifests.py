@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 
 import pytest
 from files_of_cli import put
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish, next_event, spawned
 
 FILES = "resources:\n  - file:\n      - defaults: {{ensure: present, {own}}}\n"
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644'"
@@ -135,14 +136,7 @@ def test_settings_of_several_are_the_strictest(reactor, manifest, tmp_path):
 def follow(parts):
     """Yields the directory and a way to wait for the next event of a kind of a converger that runs on it."""
     with spawned("run", "--format", "json", parts) as process:
-
-        def heard(kind):
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == kind:
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         heard("converged")
         yield heard
         process.send_signal(signal.SIGTERM)

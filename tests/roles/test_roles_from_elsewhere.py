@@ -9,12 +9,13 @@ import os
 import signal
 import subprocess
 import tarfile
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 
 import pytest
 from files_of_cli import put
 from loopback import LoopbackServer
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish, next_event, spawned
 
 from reactor.resource.role import RemoteRole
 from reactor.roles.errors import RoleError
@@ -317,13 +318,7 @@ def test_what_is_refused_leaves_the_last_good_one_in_force(tree, repo, reactor):
     lock = (tree.place / "roles.lock").read_text()
     second = repo.commit("two", tag="v2")
     with spawned("run", "--format", "json", "--cache", tree.place / "cache", tree.site) as process:
-
-        def heard(kind):
-            for line in process.stdout:
-                if (event := json.loads(line))["event"] == kind:
-                    return event
-            raise AssertionError(f"ended without {kind}")
-
+        heard = partial(next_event, process)
         heard("converged")
         assert (tree.place / "out").read_text() == "one w"
         put(tree.place / "roles.lock", lock.replace(repo.first, second))
@@ -348,10 +343,7 @@ def test_a_running_engine_follows_the_files_of_a_local_role(tree):
     )
     (tree.place / "roles/web/word.j2").write_text("one")
     with spawned("run", "--format", "json", tree.site) as process:
-
-        def heard(kind):
-            return next(event for line in process.stdout if (event := json.loads(line))["event"] == kind)
-
+        heard = partial(next_event, process)
         heard("converged")
         put(tree.place / "roles/web/word.j2", "two")
         while heard("checked")["result"] != "changed":
