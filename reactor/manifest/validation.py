@@ -75,7 +75,7 @@ class Inspector:
         self._mark_doubtful(*values.invalid)
         conflicts: list[PropertyProblem] = []
         # Report missing properties last: the property may have been found already, under a misspelt name.
-        for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
+        for details in sorted(_details_of(error), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts += (each._replace(path=(*details["loc"], *each.path)) for each in cause.problems)
@@ -91,7 +91,7 @@ class Inspector:
         self._mark_doubtful(*values.invalid)
         names = {name: self._field(name) for name in values.plain}
         wrong: set[str] = set()
-        for details in error.errors(include_url=False):
+        for details in _details_of(error):
             path = details["loc"]
             found = {name for name, field in names.items() if path and self._field(path[0]) == field}
             if found and (details["type"] != "missing" or len(path) > 1):
@@ -188,6 +188,13 @@ class Inspector:
         return field_names(self._model).get(str(name), str(name))
 
 
+def _details_of(error: ValidationError) -> list[Any]:
+    """What pydantic says is wrong. It counts only the valid items of a list: one with others is not too short."""
+    found = error.errors(include_url=False)
+    holders = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
+    return [each for each in found if each["type"] != "too_short" or each["loc"] not in holders]
+
+
 def _hint_on_flag(text: str) -> str | None:
     """How to write a string as true or false."""
     if text.lower() in _YAML_1_1_FLAGS:
@@ -206,4 +213,5 @@ def _hint_on_list(text: str, given: str, *, is_command: bool) -> str:
 def _cleaned(message: str) -> str:
     """Return the message of our own validators unchanged, and pydantic's reworded."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    text = text.replace(" after validation, not ", ", not ")
     return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)

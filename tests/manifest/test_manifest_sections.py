@@ -21,7 +21,12 @@ MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
         ("notify: §[x]", "R0109", "notify must be a map, not a list"),
         ("notify: {a: §x}", "R0109", "a channel is a map, not 'x'"),
         ("notify: {a: {command: [x], §onn: [drift]}}", "R0106", "the channel a has no property 'onn'"),
-        ("notify: {a: {command: §[]}}", None, "command: it must have at least 1 item"),
+        ("notify: {a: {command: §[]}}", None, "command: it must have at least 1 item, not 0"),
+        (
+            "notify: {a: {command: [x], on: [§failure]}}",
+            "R0110",
+            "on[0] must be 'failed', 'recovered', 'flapping' or 'drift', not 'failure'",
+        ),
         ("notify: {§a: {}}", None, "a channel has exactly one of webhook, mail, command; this one has none"),
         (
             f"notify: {{a: {{command: §[x], mail: {{{MAIL}}}}}}}",
