@@ -19,7 +19,7 @@ UNWATCHED_SLICE = 0.01
 """The same in a run without watches, where only signals, commands and the progress bar wait."""
 
 
-class Work(Protocol):
+class WorkQueue(Protocol):
     """Where the workers get vertices: the dispatcher."""
 
     scheduler: Scheduler
@@ -56,10 +56,10 @@ class WorkerPool:
     a turn.
     """
 
-    def __init__(self, work: Work, most: int, slice_seconds: float) -> None:
-        self._work = work
-        self._scheduler = work.scheduler
-        self._groups = work.scheduler.batches.of
+    def __init__(self, work_queue: WorkQueue, most: int, slice_seconds: float) -> None:
+        self._work_queue = work_queue
+        self._scheduler = work_queue.scheduler
+        self._groups = work_queue.scheduler.batches.of
         self._most = most
         self._slice = slice_seconds
         self._count = 0
@@ -129,25 +129,25 @@ class WorkerPool:
             raise followed.error
 
     async def _worker(self) -> None:
-        output_context = _OutputContext(self._work)
+        output_context = _OutputContext(self._work_queue)
         while True:
             # Cancelling this scope cancels the running check; the worker itself continues.
             with trio.CancelScope() as scope:
                 while True:
-                    if await self._check_all(scope, output_context, self._work.suspended):
+                    if await self._check_all(scope, output_context, self._work_queue.suspended):
                         await trio.lowlevel.checkpoint()
                     else:
                         await self._parked.park()
 
     async def _lead(self, followed: _FollowedSource) -> None:
         """Wait for the source and check the vertices it marks, until another task has taken over."""
-        output_context = _OutputContext(self._work)
+        output_context = _OutputContext(self._work_queue)
 
         def suspended() -> None:
             if followed.is_led_by(output_context):
                 followed.leader = None
                 self._nursery.start_soon(self._lead, followed)
-            self._work.suspended()
+            self._work_queue.suspended()
 
         followed.leader = output_context
         while followed.is_led_by(output_context):
@@ -187,7 +187,7 @@ class WorkerPool:
             if self._groups and (ended := self._checks.end_group(now)) is not None:
                 now = ended
                 continue
-            vertex = self._work.next_vertex(now)
+            vertex = self._work_queue.next_vertex(now)
             if vertex is None:
                 return False
             self._checking[vertex] = scope
@@ -227,9 +227,9 @@ def _continued(check: Coroutine[Any, Any, float], trap: Any) -> Generator[Any, A
 class _OutputContext:
     """Assigns the output and the waits of a task to the check that runs in it."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._recorder = work.recorder
+    def __init__(self, work_queue: WorkQueue) -> None:
+        self._work_queue = work_queue
+        self._recorder = work_queue.recorder
         self.vertex = -1
         output_sink.set(self._on_output)
         noter.set(self._on_note)
@@ -242,7 +242,7 @@ class _OutputContext:
         self._recorder.noted(self.vertex, line)
 
     def _on_wait(self) -> None:
-        self._work.release_job(self.vertex)
+        self._work_queue.release_job(self.vertex)
 
 
 class _FollowedSource:
