@@ -9,5 +9,5 @@
 - ``display``: combines these modules to show one run;
 - ``status_lines``, ``history_lines``: lines for `reactor status`, and for events from the journal.
 
-Sinks only read events. Only `writer` and `progress` import trio at the top, and rich is imported only for a terminal.
+Sinks only read events. rich is imported only for a terminal.
 """

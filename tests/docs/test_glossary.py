@@ -1,33 +1,15 @@
 """The words of docs/glossary.md are those of the code."""
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
+from code_names import resolve
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/glossary.md").read_text()
 ROWS = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
 TABLE_ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and "in the code" not in line]
-
-
-def resolve(name):
-    """The module, class or field that a dotted name leads to. Raises AssertionError where there is none."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:]:
-            fields = getattr(found, "model_fields", {})
-            assert hasattr(found, part) or part in fields or part in getattr(found, "__annotations__", {}), (
-                name
-            )
-            found = getattr(found, part, None)
-        return
-    raise AssertionError(f"{name} is no module of reactor")
 
 
 @pytest.mark.parametrize(("word", "name"), ROWS, ids=[word for word, _ in ROWS])
