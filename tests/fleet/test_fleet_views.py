@@ -5,11 +5,13 @@ import io
 import json
 import time
 
+import httpx
 import pytest
 import trio
 from fleet_server import FleetServer
 from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_events, state, summary
 from nats_servers import PATIENCE
+from processes_of_cli import spawned
 
 from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
@@ -69,14 +71,24 @@ def test_hosts_that_report_and_that_the_servers_have_forgotten_are_named(reactor
             await put_host(js, "web1", summary("web1"))
             await js.key_value(STATE).put("web7", summary("web7").to_bytes())
 
+    words = "the servers do not know these hosts that report, and no rollout counts them: web7\n"
     with server.server:
         trio.run(server.make_streams)
         trio.run(report)
         done = reactor("fleet", "hosts", "--home", remember(server))
+        with spawned("fleet", "status", "--watch", "--home", remember(server)) as watching:
+            assert [watching.stdout.readline().decode() for _ in range(2)] == [
+                "no channel has a release\n",
+                words,
+            ]
+        with spawned("fleet", "serve", "127.0.0.1:0", "--home", remember(server)) as serving:
+            url, _, token = serving.stdout.readline().decode().split()[-1].partition("/?token=")
+            answer = httpx.get(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})
     assert done.code == 0
     assert done.out.startswith("web1 ")
-    assert "the servers do not know these hosts that report, and no rollout counts them: web7\n" in done.err
+    assert words in done.err
     assert "join again" in done.err
+    assert (answer.json()["unknown"], answer.json()["unknown_count"]) == (["web7"], 1)
 
 
 def names(done):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -143,8 +143,13 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         found["now"],
         found["secrets"],
         may_be_old=found["old"],
-        unknown=tuple(sorted(summaries.keys() - hosts.keys())),
+        unknown=unknown_of(summaries, hosts),
     )
+
+
+def unknown_of(reporting: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return the hosts that report, and that have no document on the servers."""
+    return tuple(sorted(set(reporting).difference(known)))
 
 
 async def _has_no_leader(js: JetStream) -> bool:
