@@ -23,6 +23,7 @@ from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.state import Phase
 from reactor.fleet.shared_value import SharedValue
 from reactor.fleet.slot_holder import Holder
 
@@ -198,6 +199,18 @@ def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):
         "min_converged",
         "soak",
     ]
+
+
+def test_a_stop_for_which_nobody_gave_a_reason_is_told_with_who_did_it(fleet, home):
+    async def put(channel):
+        async with home[1].connected() as js:
+            await put_state(js, channel)
+
+    trio.run(put, state(phase=Phase.PAUSED, why="", by="ben@laptop"))
+    assert fleet("status").out.splitlines()[1] == "  by ben@laptop"
+    done = fleet("drive", "web", "--until-ended")
+    trio.run(put, state())
+    assert done.out == "web: release 42 paused 50 %: by ben@laptop\n"
 
 
 def test_why_says_why_a_host_has_its_release(fleet):

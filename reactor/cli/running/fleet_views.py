@@ -94,8 +94,8 @@ def _status_lines(found: list[Overview]) -> list[str]:
 
 
 def _head(each: Overview) -> list[str]:
-    why = escaped(f"{each.state.why} ({each.state.by})")
-    return [each.headline(), *([f"  {why}"] if each.state.why else [])]
+    why, by = each.state.why, each.state.by
+    return [each.headline(), "  " + escaped(f"{why} ({by})" if why else f"by {by}")]
 
 
 def _host_line(host: HostLine) -> str:
