@@ -10,7 +10,15 @@ import trio
 
 from reactor.fleet.bucket_names import EVENT, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
+from reactor.fleet.event_batch import (
+    BATCH,
+    MOST_BYTES,
+    MOST_EVENTS,
+    SENT,
+    BatchId,
+    encode_batch,
+    message_id,
+)
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
 from reactor.fleet.link.errors import (
     DeniedError,
@@ -204,8 +212,9 @@ class EventSender:
         subject = EVENT + self._host.identity.id
         data = encode_batch(records)
         ids = batch.secret, batch.first, batch.last
-        headers = {BATCH: str(BatchId.of(*ids))}
+        batch_id = str(BatchId.of(*ids))
         while True:
+            headers = {BATCH: batch_id, SENT: f"{self._host.clock():.3f}"}
             try:
                 await self._js.publish(subject, data, headers=headers, message_id=message_id(*ids))
             except LinkError as error:
