@@ -18,7 +18,7 @@ from reactor.console.history_lines import description
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
-from reactor.fleet.host import reporting
+from reactor.fleet.host import refusals
 from reactor.fleet.host.ports import Host, Identity, Pace
 from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
@@ -175,7 +175,7 @@ async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_
 
 
 async def test_a_host_says_once_that_the_servers_do_not_take_its_events(tmp_path, monkeypatch):
-    monkeypatch.setattr(reporting, "_CERTAIN", 1)
+    monkeypatch.setattr(refusals, "_CERTAIN", 1)
     server = FleetServer(tmp_path)
     with server.server:
         await server.make_streams()
