@@ -13,12 +13,15 @@ from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_ev
 from nats_servers import PATIENCE
 from processes_of_cli import spawned
 
+from reactor.cli.running.fleet_metrics import render
+from reactor.cli.running.fleet_page import picture
 from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
-from reactor.fleet.operator.known_hosts import read_fleet
+from reactor.fleet.operator.explanation import explained
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost, read_fleet
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
@@ -183,6 +186,19 @@ def test_status_lists_only_hosts_that_are_not_well(fleet):
     whole = fleet("status").out
     assert "1 held, 1 never heard, 1 rejected" in whole
     assert "web1:" not in whole
+
+
+def test_an_expelled_host_makes_no_alarm_and_is_no_host_of_the_fleet():
+    known = {
+        "web1": KnownHost(HostSpec("web1", ("web",)), summary("web1"), 1e9 - 5),
+        "gone": KnownHost(HostSpec("gone", expelled=9e8), summary("gone", lost=7), 9e8),
+    }
+    view = FleetView(known, {}, now=1e9)
+    text = render(view, [], "")[0].decode().splitlines()
+    assert "reactor_fleet_oldest_summary_seconds 5.0" in text
+    assert "reactor_fleet_events_lost_total 7.0" in text, "a counter goes never back"
+    assert picture(view, [], [])["hosts"] == 1
+    assert explained(view, known["gone"])[0] == "gone: expelled on 1998-07-09T16:00:00Z"
 
 
 def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):

@@ -74,7 +74,7 @@ def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> d
         for each in failed[:_MOST_FAILURES]
     ]
     return {
-        "hosts": len(fleet.hosts),
+        "hosts": len(fleet.members()),
         "channels": channels,
         "failures": grouped,
         "unknown": fleet.unknown[:_MOST_HOSTS],

@@ -78,6 +78,10 @@ class FleetView:
     may_be_old: bool = False
     unknown: tuple[str, ...] = ()
 
+    def members(self) -> list[KnownHost]:
+        """Return the hosts without those that were expelled."""
+        return [host for host in self.hosts.values() if host.spec.expelled is None]
+
     def lines_of(self, host: KnownHost) -> list[HostLine]:
         """Return a line for each channel that the host follows."""
         return [self.line(host, channel) for channel in host.spec.channels]
