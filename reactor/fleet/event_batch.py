@@ -1,7 +1,8 @@
 """Batches of events, as hosts send them: lines of JSON, compressed by zstd where they are more than 4 KiB.
 
 Each line is an event as ``reactor events --format json`` shows it. The header ``Reactor-Batch`` is ``JOURNAL:FIRST-LAST``: the
-name of the journal, and the ids of the first and the last event. Readers know a repetition by it.
+name of the journal, and the ids of the first and the last event. Readers know a repetition by it. The header
+``Reactor-Sent`` is the time of sending on the clock of the host, in seconds since 1970: readers know by it how wrong that is.
 
 The servers know one by the message id, which they look for among those of all hosts. So nobody but the host may be able to
 compute it, not even who has read all batches before: it and the name of the journal are hashes with a secret of the journal.
@@ -28,6 +29,8 @@ _LARGEST = 4 << 20
 """The largest size in bytes of a received batch, after it is decompressed."""
 _MAGIC = b"\x28\xb5\x2f\xfd"
 BATCH = "Reactor-Batch"
+SENT = "Reactor-Sent"
+_SENT = re.compile(r"\d{1,12}(\.\d{1,6})?")
 _ID = re.compile(r"([0-9a-f]{1,32}):(\d{1,18})-(\d{1,18})")
 
 
@@ -60,6 +63,12 @@ def batch_id_of(headers: Mapping[str, str]) -> BatchId | None:
     """Return the id of a batch from its headers, None if it has none."""
     found = _ID.fullmatch(headers.get(BATCH, ""))
     return BatchId(found[1], int(found[2]), int(found[3])) if found else None
+
+
+def sent_in(headers: Mapping[str, str]) -> float | None:
+    """Return when a batch was sent, on the clock of its host; None if its headers do not say it, as from older versions."""
+    text = headers.get(SENT, "")
+    return float(text) if _SENT.fullmatch(text) else None
 
 
 def encode_batch(events: Iterable[Mapping[str, Any]]) -> bytes:

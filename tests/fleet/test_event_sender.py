@@ -6,6 +6,7 @@ import sqlite3
 import time
 from base64 import b64encode
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 
 import pytest
 import trio
@@ -17,7 +18,7 @@ from reactor.console.history_lines import description
 from reactor.engine.events import Cause, Checked, Result
 from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, batch_id_of, decode_batch, message_id
-from reactor.fleet.host import reporting
+from reactor.fleet.host import refusals
 from reactor.fleet.host.ports import Host, Identity, Pace
 from reactor.fleet.host.reporting import LONGEST_PAUSE, EventSender
 from reactor.fleet.link.connection import Connection
@@ -45,11 +46,11 @@ def event(name, error=None):
 class Sending:
     """A journal, and what sends its events."""
 
-    def __init__(self, js, name, directory, events=0.01):
+    def __init__(self, js, name, directory, events=0.01, clock=time.time):
         self.journal = Journal.open(str(directory), "/etc/site.yaml", print)
         self.log = JournalEvents(self.journal, str(directory))
         self.warned = []
-        host = Host(Identity(name, (), ()), {}, None, pace=Pace(events=events))
+        host = Host(Identity(name, (), ()), {}, None, pace=Pace(events=events), clock=clock)
         self.sender = EventSender(js, host, self.log, self.warned.append)
 
     @asynccontextmanager
@@ -125,6 +126,27 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
         again.journal.close()
 
 
+@pytest.mark.parametrize("ahead", [-7200, 7200])
+async def test_events_since_a_time_are_those_of_the_servers_clock_when_that_of_a_host_is_wrong(
+    fleet_server, tmp_path, ahead
+):
+    name = f"clock{ahead}"
+    async with fleet_server.connected(name) as js, fleet_server.connected() as operator:
+        sending = Sending(js, name, tmp_path, clock=lambda: time.time() + ahead)
+        for word, ago in (("old", 3600), ("new", 60)):
+            sending.journal.record(replace(event(word), time=time.time() + ahead - ago))
+        async with sending.running():
+            await sending.until_sent(2)
+        found = [
+            each
+            async for batch in fleet_events(operator, since=time.time() - 600, hosts=[name])
+            for each in batch
+        ]
+        assert [each.record["ref"] for each in found] == ["file#/new"]
+        assert found[0].time == pytest.approx(time.time() - 60, abs=PATIENCE / 2)
+        sending.journal.close()
+
+
 @pytest.mark.parametrize("small", ["server", "stream"])
 async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_no_other(tmp_path, small):
     server = FleetServer(tmp_path)
@@ -153,7 +175,7 @@ async def test_an_event_that_the_server_does_not_take_is_told_as_lost_and_stops_
 
 
 async def test_a_host_says_once_that_the_servers_do_not_take_its_events(tmp_path, monkeypatch):
-    monkeypatch.setattr(reporting, "_CERTAIN", 1)
+    monkeypatch.setattr(refusals, "_CERTAIN", 1)
     server = FleetServer(tmp_path)
     with server.server:
         await server.make_streams()

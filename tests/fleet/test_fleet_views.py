@@ -5,22 +5,28 @@ import io
 import json
 import time
 
+import httpx
 import pytest
 import trio
 from fleet_server import FleetServer
 from known_fleet import NOSPACE, checked, put_host, put_state, remember, send_events, state, summary
 from nats_servers import PATIENCE
+from processes_of_cli import spawned
 
+from reactor.cli.running.fleet_metrics import render
+from reactor.cli.running.fleet_page import picture
 from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
-from reactor.fleet.operator.known_hosts import read_fleet
+from reactor.fleet.operator.explanation import explained
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost, read_fleet
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.state import Phase
 from reactor.fleet.shared_value import SharedValue
 from reactor.fleet.slot_holder import Holder
 
@@ -69,14 +75,24 @@ def test_hosts_that_report_and_that_the_servers_have_forgotten_are_named(reactor
             await put_host(js, "web1", summary("web1"))
             await js.key_value(STATE).put("web7", summary("web7").to_bytes())
 
+    words = "the servers do not know these hosts that report, and no rollout counts them: web7\n"
     with server.server:
         trio.run(server.make_streams)
         trio.run(report)
         done = reactor("fleet", "hosts", "--home", remember(server))
+        with spawned("fleet", "status", "--watch", "--home", remember(server)) as watching:
+            assert [watching.stdout.readline().decode() for _ in range(2)] == [
+                "no channel has a release\n",
+                words,
+            ]
+        with spawned("fleet", "serve", "127.0.0.1:0", "--home", remember(server)) as serving:
+            url, _, token = serving.stdout.readline().decode().split()[-1].partition("/?token=")
+            answer = httpx.get(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})
     assert done.code == 0
     assert done.out.startswith("web1 ")
-    assert "the servers do not know these hosts that report, and no rollout counts them: web7\n" in done.err
+    assert words in done.err
     assert "join again" in done.err
+    assert (answer.json()["unknown"], answer.json()["unknown_count"]) == (["web7"], 1)
 
 
 def names(done):
@@ -172,6 +188,19 @@ def test_status_lists_only_hosts_that_are_not_well(fleet):
     assert "web1:" not in whole
 
 
+def test_an_expelled_host_makes_no_alarm_and_is_no_host_of_the_fleet():
+    known = {
+        "web1": KnownHost(HostSpec("web1", ("web",)), summary("web1"), 1e9 - 5),
+        "gone": KnownHost(HostSpec("gone", expelled=9e8), summary("gone", lost=7), 9e8),
+    }
+    view = FleetView(known, {}, now=1e9)
+    text = render(view, [], "")[0].decode().splitlines()
+    assert "reactor_fleet_oldest_summary_seconds 5.0" in text
+    assert "reactor_fleet_events_lost_total 7.0" in text, "a counter goes never back"
+    assert picture(view, [], [])["hosts"] == 1
+    assert explained(view, known["gone"])[0] == "gone: expelled on 1998-07-09T16:00:00Z"
+
+
 def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):
     lines = fleet("rollout", "web").out.splitlines()
     assert [line.split()[:2] for line in lines[2:6]] == [
@@ -186,6 +215,18 @@ def test_rollout_shows_what_the_next_wave_waits_for(fleet, home):
         "min_converged",
         "soak",
     ]
+
+
+def test_a_stop_for_which_nobody_gave_a_reason_is_told_with_who_did_it(fleet, home):
+    async def put(channel):
+        async with home[1].connected() as js:
+            await put_state(js, channel)
+
+    trio.run(put, state(phase=Phase.PAUSED, why="", by="ben@laptop"))
+    assert fleet("status").out.splitlines()[1] == "  by ben@laptop"
+    done = fleet("drive", "web", "--until-ended")
+    trio.run(put, state())
+    assert done.out == "web: release 42 paused 50 %: by ben@laptop\n"
 
 
 def test_why_says_why_a_host_has_its_release(fleet):

@@ -56,6 +56,7 @@ async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
             evil = await fleet.put(js, web, file(path, "evil"), key=new_key(tmp_path, "mallory"))
             report = await host.phase(js, "rejected", channel=web, release=evil.digest)
             assert "not among the keys of the people who may sign" in report.why
+            await host.until(lambda: f"one: release {evil.digest} is rejected: {report.why}" in host.said())
             assert (held.in_force, path.read_text()) == (first.digest, "first")
 
             fleet.last[web] = first

@@ -251,7 +251,10 @@ def test_a_revert_ends_when_no_host_has_the_release():
     assert step(state, [host(1)]).why == "1 hosts still have the release"
     assert "have not reported since the revert" in step(state, [host(1, heard=5.0)]).why
     assert step(state, [host(1, HostPhase.MOVING, in_force=OLD)]).state is None
-    assert step(state, [host(1, in_force=OLD, about=OLD)]).state.phase is Phase.REVERTED
+    ended = step(state, [host(1, in_force=OLD, about=OLD)])
+    assert ended.state.phase is Phase.REVERTED
+    assert ended.why == ended.state.why == "no host that has reported since has release 42"
+    assert step(replace(state, why="slow"), [host(1, in_force=OLD, about=OLD)]).why == "slow"
     assert step(state, [host(1, HostPhase.REJECTED, in_force=OLD)]).state.phase is Phase.REVERTED, (
         "it refused it"
     )

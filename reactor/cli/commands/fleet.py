@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHORTEST_LIFE = 3600
 """Seconds for which credentials are good at least."""
 _SECTIONS = {
-    "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel"),
+    "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel", "revoke"),
     "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
     "Roll out": (
         "drive",

@@ -1,4 +1,4 @@
-"""``reactor fleet invite``, ``join``, ``admit`` and ``expel``: hosts come into a fleet, and leave it."""
+"""``reactor fleet invite``, ``join``, ``admit``, ``expel`` and ``revoke``: who comes into a fleet, and who leaves it."""
 
 from __future__ import annotations
 
@@ -242,4 +242,25 @@ def expel(host: str, rekey: bool, home: str) -> None:
     expel_host(home, host, rejoins=rekey)
 
 
-COMMANDS = (invite, join, admit, expel)
+@click.command(short_help="Revoke the credentials of operators, and make new ones.")
+@home_option
+def revoke(home: str) -> None:
+    """Revoke all credentials of operators and of 'admit', and make new ones here, as when a machine that had a copy is lost.
+
+    It disconnects at once what uses the old ones: copy the new files to the other machines of operators. Hosts go on. It
+    does not help if keys.json was on the lost machine, or admit.json: who has these can make users or hosts.
+
+    Each server of a cluster revokes for itself: the names of those that have confirmed it are shown, and of those that have not.
+
+    Exit codes: 0 revoked; 1 a server has not confirmed it, or no server answers; 2 bad usage, or no keys.
+
+    \b
+    Examples:
+      reactor fleet revoke
+    """
+    from reactor.cli.running.fleet_enrolment import revoke_credentials
+
+    revoke_credentials(home)
+
+
+COMMANDS = (invite, join, admit, expel, revoke)

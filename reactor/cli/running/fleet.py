@@ -28,6 +28,7 @@ from reactor.fleet.operator.session import operator_session, save_servers
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams
 from reactor.fleet.rollout import commands
 from reactor.fleet.rollout.state import ChannelState, Phase
+from reactor.resource.escaping import escaped
 
 _COMMANDS: dict[str, Callable[[ChannelState, commands.Author], ChannelState]] = {
     "pause": commands.pause,
@@ -107,7 +108,8 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
     ended: list[bool] = []
 
     def show(state: ChannelState, why: str) -> None:
-        click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {why}")
+        words = escaped(why or f"by {state.by}")
+        click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {words}")
 
     async def all_of_them(js: JetStream) -> None:
         async def one(channel: str) -> None:

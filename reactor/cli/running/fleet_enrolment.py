@@ -1,4 +1,4 @@
-"""The work of ``reactor fleet invite``, ``join``, ``admit`` and ``expel``."""
+"""The work of ``reactor fleet invite``, ``join``, ``admit``, ``expel`` and ``revoke``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ from reactor.fleet.operator.admission import LIFE, Admission, Answered
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.keyring import AdmittingKeys
+from reactor.fleet.operator.revocation import revoke_operators
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
+    OPERATOR_CREDENTIALS,
     load_operator_directory,
+    renew_users,
 )
 from reactor.fleet.operator.session import operator_options
 from reactor.fleet.release.signers import parse_signers
@@ -240,15 +243,33 @@ def expel_host(home: str, host: str, *, rejoins: bool) -> None:
     where = f": its keys are revoked on {', '.join(revoked.confirmed)}" if revoked else ""
     click.echo(f"expelled {host}{where}" + ("; it may join again with new keys" if rejoins else ""))
     if revoked is not None:
-        _require_all(host, revoked)
+        _require_all(revoked, host, f"expel {host}")
 
 
-def _require_all(host: str, revoked: Confirmations) -> None:
+def revoke_credentials(home: str) -> None:
+    """Make new credentials of operators and of the admitting service, and revoke those of before."""
+    try:
+        files = load_operator_directory(home)
+        names, moment = renew_users(files)
+    except ReactorError as error:
+        fail_for(error)
+    for name in names:
+        click.echo(f"wrote {files.path(name)}")
+    revoked = run_or_fail(lambda: revoke_operators(files, moment))
+    click.echo(f"the credentials of before are revoked on {', '.join(revoked.confirmed)}")
+    notice(
+        f"only the files in {home} are good now",
+        f"copy {OPERATOR_CREDENTIALS} and {ADMITTING_CREDENTIALS} to the machines that need them",
+    )
+    _require_all(revoked, "who has a copy of those", "revoke")
+
+
+def _require_all(revoked: Confirmations, holder: str, command: str) -> None:
     """End the command with exit code 1 if a server has not confirmed the revocation."""
     silent = [*revoked.missing, *[f"{revoked.unnamed} more of the cluster"] * bool(revoked.unnamed)]
     if silent:
         notice(
-            f"not confirmed by {', '.join(silent)}: there, {host} may still be connected",
-            f"a server takes it when it reaches the others again; to see whether it has: reactor fleet expel {host}",
+            f"not confirmed by {', '.join(silent)}: there, {holder} may still be connected",
+            f"a server takes it when it reaches the others again; to see whether it has: reactor fleet {command}",
         )
         raise click.exceptions.Exit(1)

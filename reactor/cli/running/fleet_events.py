@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
+from operator import attrgetter
 
 import click
 
@@ -21,6 +22,7 @@ from reactor.fleet.operator.where import Predicate
 from reactor.journal.row_validation import validated
 
 _BAD = ("failed", "blocked")
+_MOMENT = attrgetter("time")
 _LAST = 20
 """Events of a resource that `why` shows."""
 
@@ -43,11 +45,11 @@ def show_events(
             async for batch in batches:
                 valid = [each for each in batch if _is_valid(each) and is_wanted(each)]
                 if follow:
-                    for each in sorted(valid, key=_time):
+                    for each in sorted(valid, key=_MOMENT):
                         write(each)
                 else:
                     found += valid
-        for each in sorted(found, key=_time):
+        for each in sorted(found, key=_MOMENT):
             write(each)
 
     if follow:
@@ -69,7 +71,7 @@ def show_events_of(home: str, host: str, ref: str) -> None:
     found = within(home, read)
     click.echo(f"  {ref}:" if found else f"  {ref}: the servers have no events of it")
     style = Style(wants_colour(sys.stdout))
-    for each in sorted(found, key=_time):
+    for each in sorted(found, key=_MOMENT):
         click.echo(f"    {entry_line(each.record, style, aligned=False)}", color=True)
 
 
@@ -80,10 +82,6 @@ async def _hosts(js: JetStream, is_chosen: Predicate) -> set[str]:
         for name, host in fleet.hosts.items()
         if any(is_chosen(host, line) for line in fleet.lines_of(host))
     }
-
-
-def _time(event: HostEvent) -> float:
-    return float(event.record["time"])
 
 
 def _is_valid(event: HostEvent) -> bool:

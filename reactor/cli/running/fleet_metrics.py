@@ -46,13 +46,13 @@ class _Families(Collector):
             for phase_of_rollout in Phase:
                 state.add_metric((channel, phase_of_rollout.value), each.state.phase is phase_of_rollout)
         yield from (hosts, wave, state)
-        known = self._fleet.hosts.values()
-        ages = [self._fleet.now - host.heard for host in known if host.heard is not None]
+        ages = [self._fleet.now - host.heard for host in self._fleet.members() if host.heard is not None]
         oldest = max((0.0, *ages))
         yield GaugeMetricFamily(
             "reactor_fleet_oldest_summary_seconds", "The age of the oldest summary of a host.", oldest
         )
-        lost = sum(host.summary.lost for host in known if host.summary)
+        # A counter never goes back, so that of a host that was expelled stays in it.
+        lost = sum(host.summary.lost for host in self._fleet.hosts.values() if host.summary)
         yield CounterMetricFamily(
             "reactor_fleet_events_lost", "Events that hosts lost before they were sent.", lost
         )

@@ -46,7 +46,7 @@ class LiveSource:
 
 
 def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> dict[str, Any]:
-    """Return the content of the page: the counts of all hosts, and the first 200 unwell hosts of each channel."""
+    """Return the content of the page: the counts of all hosts, and the first 200 unwell hosts of each channel, and of those that the servers do not know."""
     channels = []
     for each in found:
         unwell = each.unwell()
@@ -73,7 +73,13 @@ def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> d
         {"resource": each.resource, "message": each.message, "hosts": len(each.hosts)}
         for each in failed[:_MOST_FAILURES]
     ]
-    return {"hosts": len(fleet.hosts), "channels": channels, "failures": grouped}
+    return {
+        "hosts": len(fleet.members()),
+        "channels": channels,
+        "failures": grouped,
+        "unknown": fleet.unknown[:_MOST_HOSTS],
+        "unknown_count": len(fleet.unknown),
+    }
 
 
 def serve_page(home: str, address: str) -> None:

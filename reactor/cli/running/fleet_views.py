@@ -41,7 +41,7 @@ def _fleet(home: str, *channels: str) -> FleetView:
     fleet = within(home, lambda js: read_fleet(js, channels))
     if fleet.unknown:
         notice(
-            f"the servers do not know these hosts that report, and no rollout counts them: {_some(fleet.unknown)}",
+            _unknown_words(fleet),
             "let each join again with a new token: reactor fleet invite, and reactor fleet join on the host",
         )
     if fleet.may_be_old:
@@ -49,11 +49,23 @@ def _fleet(home: str, *channels: str) -> FleetView:
     return fleet
 
 
+def _unknown_words(fleet: FleetView) -> str:
+    return (
+        f"the servers do not know these hosts that report, and no rollout counts them: {_some(fleet.unknown)}"
+    )
+
+
 def show_status(home: str, form: Format, where: str, *, watch: bool) -> None:
     """Show all channels with the hosts that are not well."""
     is_chosen = chosen_by(where)
     if watch:
-        _watch(home, lambda fleet: _status_lines(overviews(fleet, is_chosen)))
+        _watch(
+            home,
+            lambda fleet: [
+                *_status_lines(overviews(fleet, is_chosen)),
+                *([_unknown_words(fleet)] if fleet.unknown else []),
+            ],
+        )
         return
     found = overviews(_fleet(home), is_chosen)
     if form == "json":
@@ -82,8 +94,8 @@ def _status_lines(found: list[Overview]) -> list[str]:
 
 
 def _head(each: Overview) -> list[str]:
-    why = escaped(f"{each.state.why} ({each.state.by})")
-    return [each.headline(), *([f"  {why}"] if each.state.why else [])]
+    why, by = each.state.why, each.state.by
+    return [each.headline(), "  " + escaped(f"{why} ({by})" if why else f"by {by}")]
 
 
 def _host_line(host: HostLine) -> str:

@@ -6,6 +6,7 @@ bundles are run, and nothing here stops the run: without network the release in 
 - ``ports``: the interfaces to the host: its identity, its disk, its run;
 - ``fetch``: reads releases and pins from the network or the disk, and verifies them; downloads bundles;
 - ``follow``: follows one channel; ``look_rate``: limits how often it, and others here, read;
+- ``refusals``: reports what fails again and again;
 - ``reporting``: sends the newest summary, not too often, and the events of the journal;
 - ``fleet_host``: puts these parts together for one host;
 - ``disk``: the releases on the disk of a real host;

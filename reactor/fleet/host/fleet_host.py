@@ -13,7 +13,8 @@ from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
-from reactor.fleet.host.reporting import EventSender, Reporter, Warn
+from reactor.fleet.host.refusals import Warn
+from reactor.fleet.host.reporting import EventSender, Reporter
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
@@ -25,7 +26,7 @@ from reactor.fleet.wire.parser import Message
 class FleetHost:
     """``host``: its identity, disk and run; ``connection``: its own, which the caller runs.
 
-    ``warn`` gets a sentence about what the servers do not take.
+    ``warn`` gets a sentence about what the servers do not take, what can't be read, and each release that is rejected.
     """
 
     def __init__(self, connection: Connection, host: Host, warn: Warn = lambda _: None) -> None:
@@ -34,7 +35,8 @@ class FleetHost:
         answer = host.pace.answer
         self._js = JetStream(connection, seconds=answer, first_wait=answer / 5)
         self.followers = [
-            ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
+            ChannelFollower(self._js, host, channel, self._changed, warn=warn)
+            for channel in host.identity.channels
         ]
         self.reporter = Reporter(self._js, host, self.summary, warn)
         self.sender = EventSender(self._js, host, host.events, warn) if host.events is not None else None
@@ -93,8 +95,8 @@ class FleetHost:
             try:
                 entry = await self._js.key_value(HOSTS).last(self.host.identity.id)
             except LinkError:
-                retry = min(retry * 2, pace.longest_retry)
                 await self._spec_changed.wait(retry)
+                retry = min(retry * 2, pace.longest_retry)
                 continue
             retry = pace.first_retry
             if entry is not None and not entry.deleted:

@@ -16,6 +16,7 @@ from reactor.fleet.documents import DocumentError
 from reactor.fleet.host.fetch import VerifiedRelease, download, read_pin, read_release
 from reactor.fleet.host.look_rate import LookRate
 from reactor.fleet.host.ports import Host
+from reactor.fleet.host.refusals import Refusals, Warn
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
@@ -29,6 +30,8 @@ from reactor.fleet.summary import ChannelReport
 
 _LONGEST_LAG = 5.0
 """The longest wait in seconds for a replica that is behind the hint."""
+_LASTING = 5.0
+"""Seconds of failures to follow the channel after which they are reported."""
 _KNOWN = 2
 """Releases that are kept in memory: a state of the channel names two."""
 _SOONEST = 1.0
@@ -38,9 +41,20 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes.
 
-    def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
+    ``warn`` gets a sentence about a release that is rejected, and once when the channel can't be followed for some seconds.
+    """
+
+    def __init__(
+        self,
+        js: JetStream,
+        host: Host,
+        channel: str,
+        on_change: Callable[[], None],
+        *,
+        warn: Warn = lambda _: None,
+    ) -> None:
         self.channel = channel
         self.trigger = DebouncedEvent(at_once=True)
         self.spec = HostSpec(host.identity.id)
@@ -52,6 +66,10 @@ class ChannelFollower:
         self._host = host
         self._store = store
         self._on_change = on_change
+        self._warn = warn
+        self._refusals = Refusals(js, f"the channel {channel} can't be followed", warn, least=_LASTING)
+        self._rejected: tuple[str | None, str] | None = None
+        """The release that was rejected last, and why."""
         self._hinted = 0
         self._seen = 0
         self._seen_time = 0.0
@@ -80,8 +98,10 @@ class ChannelFollower:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
                 self._update_report(why=str(error))
+                self._refusals.add(error)
                 done, longest = False, pace.longest_retry
             else:
+                self._refusals.end()
                 if retry >= longest:
                     self._hinted = 0  # it was forged, or what it told of is lost
             await self.trigger.wait(self._next_look() if done else retry)
@@ -118,12 +138,18 @@ class ChannelFollower:
         except (LinkError, StoreLockedError):
             raise
         except ReactorError as error:
-            self._update_report(HostPhase.REJECTED, about, why=error.message)
+            self._reject(about, error.message)
         if is_new:
             self._on_change()  # the gate counts who has reported since
         if has_fetched:
             return await self._look()  # the release may have been taken back, or the host held, meanwhile
         return entry.revision >= self._hinted
+
+    def _reject(self, about: str | None, why: str) -> None:
+        self._update_report(HostPhase.REJECTED, about, why=why)
+        if (about, why) != self._rejected:
+            self._rejected = about, why
+            self._warn(f"{self.channel}: release {about or 'unknown'} is rejected: {why}")
 
     async def _follow(self, state: ChannelState) -> bool:
         """Do what the state of the channel says. Return True if a bundle was fetched for it, and is not in force yet."""

@@ -10,10 +10,18 @@ import trio
 
 from reactor.fleet.bucket_names import EVENT, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
-from reactor.fleet.event_batch import BATCH, MOST_BYTES, MOST_EVENTS, BatchId, encode_batch, message_id
+from reactor.fleet.event_batch import (
+    BATCH,
+    MOST_BYTES,
+    MOST_EVENTS,
+    SENT,
+    BatchId,
+    encode_batch,
+    message_id,
+)
 from reactor.fleet.host.ports import Backlog, EventBatch, EventLog, Host
+from reactor.fleet.host.refusals import Refusals, Warn
 from reactor.fleet.link.errors import (
-    DeniedError,
     LinkError,
     NoAnswerError,
     TooLargeError,
@@ -25,42 +33,11 @@ from reactor.fleet.summary import Summary
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a summary or batch that is not acknowledged is sent again; doubled at each repetition."""
-_CERTAIN = 4
-"""Refusals in a row after which they are reported: an election of a leader takes some seconds."""
+_NOT_TAKEN = "the servers of the fleet do not take"
 _ISOLATED = 30.0
 """Seconds of refusals after which the server may be cut off: an election is over by then."""
 _PROOF, _BEATS = 2, 3
 """Foreign summaries that prove another machine, and the heartbeats for which that is believed."""
-
-Warn = Callable[[str], None]
-
-
-class _Refusals:
-    """Reports, once until the next success, that the servers do not take ``what`` although there is a connection."""
-
-    def __init__(self, js: JetStream, what: str, warn: Warn) -> None:
-        self._js = js
-        self._what = what
-        self._warn = warn
-        self._count = 0
-        self._began = 0.0
-
-    def add(self, error: LinkError) -> None:
-        """Count a refusal. The connection itself reports what is denied, and that it is down."""
-        if self._js.connection.up and not isinstance(error, DeniedError):
-            self._began = self._began if self._count else trio.current_time()
-            self._count += 1
-            if self._count == _CERTAIN:
-                self._warn(f"the servers of the fleet do not take {self._what}: {error.message}")
-
-    @property
-    def lasted(self) -> float:
-        """The seconds since the first; 0 if there is none."""
-        return trio.current_time() - self._began if self._count else 0.0
-
-    def end(self) -> None:
-        """Note a success."""
-        self._count = 0
 
 
 class _Twin:
@@ -103,7 +80,7 @@ class Reporter:
         self._compose = compose
         self._revision: int | None = None
         self._twin = _Twin(host.identity.id, host.pace.beat, warn)
-        self._refusals = _Refusals(js, "the summaries of this host", warn)
+        self._refusals = Refusals(js, f"{_NOT_TAKEN} the summaries of this host", warn)
         self._moved = -math.inf
 
     @property
@@ -170,7 +147,7 @@ class EventSender:
         self._js = js
         self._host = host
         self._log = log
-        self._refusals = _Refusals(js, "the events of this host", warn)
+        self._refusals = Refusals(js, f"{_NOT_TAKEN} the events of this host", warn)
 
     async def run(self) -> None:
         """Send until cancelled, at most one batch in ``pace.events`` seconds."""
@@ -204,8 +181,9 @@ class EventSender:
         subject = EVENT + self._host.identity.id
         data = encode_batch(records)
         ids = batch.secret, batch.first, batch.last
-        headers = {BATCH: str(BatchId.of(*ids))}
+        batch_id = str(BatchId.of(*ids))
         while True:
+            headers = {BATCH: batch_id, SENT: f"{self._host.clock():.3f}"}
             try:
                 await self._js.publish(subject, data, headers=headers, message_id=message_id(*ids))
             except LinkError as error:

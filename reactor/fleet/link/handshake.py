@@ -104,7 +104,8 @@ def refused(text: str, server: Server, options: Options) -> LinkError:
         hint = f"{options.renewal}, and check the clock of this host{where and f'; they are named{where}'}"
         return ExpiredError(f"the NATS server {server} refuses {subject}: expired", hint)
     if "authorization" in lower or "authentication" in lower or "account" in lower:
-        hint = f"check user, password, token or credentials{where}, and the users of the server"
+        usual = f"check user, password, token or credentials{where}, and the users of the server"
+        hint = options.remedy or usual
         return IdentityError(f"the NATS server {server} refuses {subject}: {text}", hint)
     if "secure connection" in lower or "tls" in lower:
         return tls.explained(EOFError(), server, options)

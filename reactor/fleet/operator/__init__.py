@@ -27,6 +27,7 @@
 - ``invitations``: makes tokens, and counts how often each was used;
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes its stored data;
+- ``revocation``: revokes users of an account;
 - ``account_update``: gives the JWT of an account to the servers, and finds out which have taken it; ``account_lookup``: asks
   all servers for the one that they have; ``cluster_members``: which servers there are;
 - ``public_keys``: the public keys of the fleet and its hosts;

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from reactor.fleet.bucket_names import HOSTS, INVITATIONS
 from reactor.fleet.enrolment.requests import SUBJECT as JOIN
-from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, now
+from reactor.fleet.operator.keyring import AccountName, AdmittingKeys, Keyring, now
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
 from reactor.fleet.wire.tokens import claims_of, signed_token
@@ -76,6 +76,8 @@ _STORES = dict.fromkeys(("mem_storage", "disk_storage", "streams", "consumer"), 
 _STORES_NOTHING = dict.fromkeys(_STORES, 0)
 _LARGEST_MESSAGE_OF_A_HOST = 1 << 20
 _EVERYTHING: dict[str, Any] = {"pub": {}, "sub": {}}
+EVERY_USER = "*"
+"""Among the revoked keys of an account: all of its users."""
 
 
 def operator_token(keys: Keyring, old: str | None) -> str:
@@ -84,15 +86,22 @@ def operator_token(keys: Keyring, old: str | None) -> str:
     return _renewed(old, "operator", keys.operator, "reactor", keys.operator, claims)
 
 
-def system_token(keys: Keyring, old: str | None) -> str:
-    """Return the JWT of the account SYS, for the servers themselves."""
-    return _renewed(
-        old, "account", keys.system, "SYS", keys.operator, {"limits": _UNLIMITED | _STORES_NOTHING}
-    )
+def account_token(
+    keys: Keyring, name: AccountName, revoked: Mapping[str, int], old: str | None
+) -> str:
+    """Return the JWT of an account. ``revoked``: public key of a user, or `EVERY_USER` -> the time before which its JWTs are void."""
+    make = {"SYS": _system_token, "FLEET": _fleet_token, "HOSTS": hosts_token}[name]
+    return make(keys, revoked, old)
 
 
-def fleet_token(keys: Keyring, old: str | None) -> str:
-    """Return the JWT of the account FLEET, which owns the streams and exports the services for hosts."""
+def _system_token(keys: Keyring, revoked: Mapping[str, int], old: str | None) -> str:
+    """The JWT of the account SYS, for the servers themselves."""
+    claims = {"limits": _UNLIMITED | _STORES_NOTHING, **_revocations(revoked)}
+    return _renewed(old, "account", keys.system, "SYS", keys.operator, claims)
+
+
+def _fleet_token(keys: Keyring, revoked: Mapping[str, int], old: str | None) -> str:
+    """The JWT of the account FLEET, which owns the streams and exports the services for hosts."""
     exports = [
         *({"name": each, "subject": each, "type": "service"} for each in ONE_ANSWER),
         *(
@@ -101,12 +110,17 @@ def fleet_token(keys: Keyring, old: str | None) -> str:
         ),
         *({"name": each, "subject": each, "type": "stream"} for each in HINTS),
     ]
-    claims = {"limits": _UNLIMITED | _STORES, "exports": exports, "default_permissions": _EVERYTHING}
+    claims = {
+        "limits": _UNLIMITED | _STORES,
+        "exports": exports,
+        "default_permissions": _EVERYTHING,
+        **_revocations(revoked),
+    }
     return _renewed(old, "account", keys.fleet, "FLEET", keys.operator, claims)
 
 
 def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = None) -> str:
-    """Return the JWT of the account HOSTS. ``revoked``: public key of a user -> the time before which its JWTs are void."""
+    """Return the JWT of the account HOSTS. ``revoked``: as of `account_token`."""
     imports = [
         *(_import(keys, each, "service") for each in (*ONE_ANSWER, *MANY_ANSWERS)),
         *(_import(keys, each, "stream") for each in HINTS),
@@ -119,9 +133,13 @@ def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = Non
             _scope(keys.joining, "joining", (JOIN,), (f"_INBOX_{_ME}.>",)),
         ],
         "default_permissions": _EVERYTHING,
-        **({"revocations": dict(revoked)} if revoked else {}),
+        **_revocations(revoked),
     }
     return _renewed(old, "account", keys.hosts, "HOSTS", keys.operator, claims)
+
+
+def _revocations(revoked: Mapping[str, int]) -> dict[str, Any]:
+    return {"revocations": dict(revoked)} if revoked else {}
 
 
 def _scope(key: Key, role: str, publishes: Iterable[str], subscribes: Iterable[str]) -> dict[str, Any]:
@@ -143,18 +161,23 @@ def revoked_in(token: str) -> dict[str, int]:
 
 
 def operator_user(
-    keys: Keyring, name: str, account: Literal["fleet", "system"], expires: int | None
+    keys: Keyring,
+    name: str,
+    account: Literal["fleet", "system"],
+    expires: int | None,
+    *,
+    issued: int | None = None,
 ) -> Credentials:
-    """Make a user of FLEET or SYS with all permissions in that account."""
+    """Make a user of FLEET or SYS with all permissions in that account. ``issued``: now, if it is not given."""
     issuer: Key = getattr(keys, account)
     user = Key.generate("user")
     claims = {**_EVERYTHING, "subs": -1, "data": -1, "payload": -1}
-    token = signed_token("user", user.public, name, issuer, claims, issued=now(), expires=expires)
+    token = signed_token("user", user.public, name, issuer, claims, issued=issued or now(), expires=expires)
     return Credentials(user, token)
 
 
-def admitting_user(keys: Keyring, expires: int | None = None) -> Credentials:
-    """Make the user of FLEET for the admitting service."""
+def admitting_user(keys: Keyring, expires: int | None = None, *, issued: int | None = None) -> Credentials:
+    """Make the user of FLEET for the admitting service. ``issued``: as of `operator_user`."""
     user = Key.generate("user")
     claims = {
         "pub": {"allow": list(ADMITTING_PUBLISHES)},
@@ -162,7 +185,9 @@ def admitting_user(keys: Keyring, expires: int | None = None) -> Credentials:
         "resp": _ANSWERS,
         **dict.fromkeys(("subs", "data", "payload"), -1),
     }
-    token = signed_token("user", user.public, "admit", keys.fleet, claims, issued=now(), expires=expires)
+    token = signed_token(
+        "user", user.public, "admit", keys.fleet, claims, issued=issued or now(), expires=expires
+    )
     return Credentials(user, token)
 
 

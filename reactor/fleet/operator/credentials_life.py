@@ -20,6 +20,13 @@ def expiry_in(path: str) -> float | None:
     return None if token is None else expiry_of(token)
 
 
+def issue_of(path: str) -> int | None:
+    """Return when credentials were issued, in seconds since 1970; None if they do not say it, and for a file that can't be read."""
+    token = _token_in(path)
+    issued = claims_of(token).get("iat") if token is not None else None
+    return issued if isinstance(issued, int) else None
+
+
 def life_of(path: str) -> float | None:
     """Return the seconds for which credentials were made; None as of `expiry_in`."""
     token, expires = _token_in(path), expiry_in(path)

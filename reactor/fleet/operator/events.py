@@ -7,20 +7,26 @@ from typing import Any, NamedTuple
 
 from reactor.fleet.bucket_names import EVENT, EVENTS
 from reactor.fleet.documents import DocumentError, is_host_id
-from reactor.fleet.event_batch import batch_id_of, decode_batch
+from reactor.fleet.event_batch import batch_id_of, decode_batch, sent_in
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.reading import ONCE
 from reactor.fleet.link.stored import Stored
 
+_ON_THE_WAY = 5.0
+"""Seconds that a batch may be on its way: so far, the clock of its host counts as right."""
 _FEW = 50
 """For at most this many hosts, the server is asked only for their batches."""
 
 
 class HostEvent(NamedTuple):
-    """An event of ``host``. ``record``: as JSON. Nothing in it is trusted: a host may have written anything."""
+    """An event of ``host``. ``record``: as JSON. Nothing in it is trusted: a host may have written anything.
+
+    ``time``: when it was, in seconds since 1970 on the clock of the servers; that in the record is of the clock of the host.
+    """
 
     host: str
     record: dict[str, Any]
+    time: float
 
 
 class Damaged(NamedTuple):
@@ -63,8 +69,9 @@ async def fleet_events(
                 except DocumentError as error:
                     damaged(Damaged(host, error.message))
                     continue
-                found = [HostEvent(host, each) for each in events if since is None or _time(each) >= since]
-                if found:
+                ahead = _ahead(stored)
+                all_of_them = [HostEvent(host, each, _time(each) - ahead) for each in events]
+                if found := [each for each in all_of_them if since is None or each.time >= since]:
                     yield found
 
 
@@ -77,6 +84,13 @@ def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[
     known = seen.get((host, batch.journal), 0)
     seen[host, batch.journal] = max(known, batch.last)
     return [each for each in events if not isinstance(each.get("id"), int) or each["id"] > known]
+
+
+def _ahead(stored: Stored) -> float:
+    """The seconds by which the clock of the host is ahead of that of the servers; 0 if it is right."""
+    sent = sent_in(stored.headers)
+    difference = 0.0 if sent is None else sent - stored.time
+    return difference if abs(difference) > _ON_THE_WAY else 0.0
 
 
 def _time(record: dict[str, Any]) -> float:

@@ -16,6 +16,8 @@ TWIN = "two machines report under this name: expel it with --rekey, and let each
 def explained(fleet: FleetView, host: KnownHost) -> list[str]:
     """Return sentences for people, one channel after the other."""
     spec = host.spec
+    if spec.expelled is not None:
+        return [f"{host.name}: expelled on {to_time_text(spec.expelled)}", *_summary(fleet, host)]
     lines = [f"{host.name}: channels {', '.join(spec.channels) or 'none'}"]
     if spec.groups:
         lines[0] += f"; groups {', '.join(spec.groups)}"

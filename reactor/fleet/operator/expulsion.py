@@ -1,8 +1,4 @@
-"""Expels hosts: their keys are revoked on the servers, and their stored data are deleted.
-
-The list of revoked keys is in the JWT of the account HOSTS. The servers keep the newest JWT of each account (a resolver of
-the type ``full``), hand it to each other, and disconnect at once the users whose keys it revokes.
-"""
+"""Expels hosts: their keys are revoked on the servers, and their stored data are deleted."""
 
 from __future__ import annotations
 
@@ -11,28 +7,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from reactor.atomic_write import replace_file
 from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED, SLOTS
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, LinkError, NoAnswerError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry, KeyValue, is_key
-from reactor.fleet.operator import accounts
-from reactor.fleet.operator.account_lookup import account_tokens
-from reactor.fleet.operator.account_update import Confirmations, update_account
+from reactor.fleet.operator.account_update import Confirmations
 from reactor.fleet.operator.errors import RefusedError
-from reactor.fleet.operator.server_config import (
-    CONFIG,
-    SYSTEM_CREDENTIALS,
-    OperatorDirectory,
-    save_tokens,
-    server_config,
-)
-from reactor.fleet.operator.session import operator_options
-from reactor.fleet.wire.tokens import claims_of
+from reactor.fleet.operator.revocation import revoke_users
+from reactor.fleet.operator.server_config import OperatorDirectory
 
 _AHEAD = 31 * 86_400
 """A revoked key stays so for JWTs that are issued this many seconds later: longer than a token is good."""
@@ -110,34 +95,8 @@ async def _delete_values(js: JetStream, host: str) -> None:
 
 
 async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> Confirmations:
-    """Add keys of users to the revocation list of HOSTS on the servers and in the files. Raises LinkError, OSError.
-
-    Returns which servers have taken it.
-    """
-    options = operator_options(files.directory, SYSTEM_CREDENTIALS)
-    async with connected(options) as connection:
-        known = await account_tokens(connection, files.keys.hosts.public, files.keys.operator.public)
-        if "HOSTS" in files.tokens:
-            known.append(files.tokens["HOSTS"])
-        now = int(time.time())
-        revoked = _revoked_in_any(known, now - _FORGOTTEN) | dict.fromkeys(keys, now + _AHEAD)
-        token = accounts.hosts_token(files.keys, revoked, max(known, key=_issued, default=None))
-        confirmations = await update_account(connection, token)
-    tokens = {**files.tokens, "HOSTS": token}
-    save_tokens(files.directory, tokens)
-    replace_file(files.path(CONFIG), server_config(files.keys, tokens).encode(), 0o600)
+    """Revoke keys of hosts on the servers and in the files; return which servers have taken it. Raises LinkError, OSError."""
+    now = int(time.time())
+    revoked = dict.fromkeys(keys, now + _AHEAD)
+    _, confirmations = await revoke_users(files, "HOSTS", revoked, since=now - _FORGOTTEN)
     return confirmations
-
-
-def _revoked_in_any(tokens: Iterable[str], since: int) -> dict[str, int]:
-    """The keys that any of the JWTs revokes for a time after ``since``: one may lack what another has."""
-    found: dict[str, int] = {}
-    for token in tokens:
-        for key, until in accounts.revoked_in(token).items():
-            if until > since:
-                found[key] = max(until, found.get(key, until))
-    return found
-
-
-def _issued(token: str) -> int:
-    return int(claims_of(token).get("iat", 0))

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Literal
 
 from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
@@ -16,6 +17,7 @@ from reactor.fleet.wire.nkeys import Key, NkeyError
 KEYS = "keys.json"
 ADMITTING = "admit.json"
 """The file with the keys of the admitting service."""
+AccountName = Literal["SYS", "FLEET", "HOSTS"]
 _PRIVATE = 0o600
 _RESTORE = "restore it from a backup: without these keys the servers can't be changed"
 _ADDED_LATER = ("joining", "cards", "invitations")
@@ -107,6 +109,11 @@ class Keyring:
             seeds |= {name: _generated(name).seed for name in missing}
             replace_file(path, json.dumps(seeds, indent=2).encode(), _PRIVATE)
         return bool(missing)
+
+    @property
+    def accounts(self) -> dict[AccountName, Key]:
+        """The key of each account."""
+        return {"SYS": self.system, "FLEET": self.fleet, "HOSTS": self.hosts}
 
     @property
     def admitting(self) -> AdmittingKeys:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,6 +78,10 @@ class FleetView:
     may_be_old: bool = False
     unknown: tuple[str, ...] = ()
 
+    def members(self) -> list[KnownHost]:
+        """Return the hosts without those that were expelled."""
+        return [host for host in self.hosts.values() if host.spec.expelled is None]
+
     def lines_of(self, host: KnownHost) -> list[HostLine]:
         """Return a line for each channel that the host follows."""
         return [self.line(host, channel) for channel in host.spec.channels]
@@ -143,8 +147,13 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         found["now"],
         found["secrets"],
         may_be_old=found["old"],
-        unknown=tuple(sorted(summaries.keys() - hosts.keys())),
+        unknown=unknown_of(summaries, hosts),
     )
+
+
+def unknown_of(reporting: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return the hosts that report, and that have no document on the servers."""
+    return tuple(sorted(set(reporting).difference(known)))
 
 
 async def _has_no_leader(js: JetStream) -> bool:

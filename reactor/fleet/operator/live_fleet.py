@@ -17,7 +17,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.link.reading import ONCE
 from reactor.fleet.operator.clock import ServerClock
-from reactor.fleet.operator.known_hosts import FleetView, KnownHost, driver_in
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost, driver_in, unknown_of
 from reactor.fleet.operator.stored_secrets import stored_secrets, where_in
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import WavesError
@@ -103,4 +103,5 @@ class LiveFleet:
         }
         channels = dict(sorted(self._channels.items()))
         secrets = stored_secrets(self._wanted, self._secret_keys)
-        return FleetView(hosts, channels, dict(self._drivers), await self._clock.now(), secrets)
+        now, unknown = await self._clock.now(), unknown_of(self._summaries, hosts)
+        return FleetView(hosts, channels, dict(self._drivers), now, secrets, unknown=unknown)

@@ -5,25 +5,41 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.operator import accounts
-from reactor.fleet.operator.credentials_life import life_of, needs_renewal
-from reactor.fleet.operator.keyring import ADMITTING, KEYS, Keyring, KeyringError, save_credentials
+from reactor.fleet.operator.credentials_life import issue_of, life_of, needs_renewal
+from reactor.fleet.operator.keyring import (
+    ADMITTING,
+    KEYS,
+    AccountName,
+    Keyring,
+    KeyringError,
+    save_credentials,
+)
 from reactor.fleet.wire.credentials import Credentials
 
 TOKENS, CONFIG = "accounts.json", "accounts.conf"
 OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS = "operator.creds", "system.creds"
 ADMITTING_CREDENTIALS = "admit.creds"
-_USERS: dict[str, Callable[[Keyring, int | None], Credentials]] = {
-    OPERATOR_CREDENTIALS: lambda keys, expires: accounts.operator_user(keys, "operator", "fleet", expires),
-    SYSTEM_CREDENTIALS: lambda keys, expires: accounts.operator_user(keys, "system", "system", expires),
+
+
+class _MakeUser(Protocol):
+    """Makes a user, which ends at a time in seconds since 1970, or never."""
+
+    def __call__(self, keys: Keyring, expires: int | None, *, issued: int | None) -> Credentials: ...
+
+
+_USERS: dict[str, _MakeUser] = {
+    OPERATOR_CREDENTIALS: partial(accounts.operator_user, name="operator", account="fleet"),
+    SYSTEM_CREDENTIALS: partial(accounts.operator_user, name="system", account="system"),
     ADMITTING_CREDENTIALS: accounts.admitting_user,
 }
-"""File of credentials -> the function that makes its user, which ends at a time in seconds since 1970, or never."""
+"""File of credentials -> the function that makes its user."""
 _ROLES = {"operator", "SYS", "FLEET", "HOSTS"}
 
 
@@ -65,8 +81,7 @@ def make_operator_directory(directory: str, life: float | None = None) -> Operat
     for name, make in _USERS.items():
         path = os.path.join(directory, name)
         if not os.path.exists(path) or needs_renewal(path, life):
-            seconds = life or life_of(path)
-            save_credentials(path, make(keys, int(time.time() + seconds) if seconds else None))
+            _save_user(path, make, keys, life=life)
             changed.append(name)
     for name, content in (
         (CONFIG, server_config(keys, tokens).encode()),
@@ -76,6 +91,25 @@ def make_operator_directory(directory: str, life: float | None = None) -> Operat
             replace_file(os.path.join(directory, name), content, 0o600)
             changed.append(name)
     return OperatorDirectory(directory, keys, tokens, tuple(changed))
+
+
+def renew_users(files: OperatorDirectory) -> tuple[tuple[str, ...], int]:
+    """Make all credentials anew, good for as long as before.
+
+    Return the files, and a time in seconds since 1970: those of before were issued until then, those of now after it. Raises OSError.
+    """
+    paths = {name: files.path(name) for name in _USERS}
+    moment = max(int(time.time()), *(issue_of(path) or 0 for path in paths.values()))
+    for name, make in _USERS.items():
+        _save_user(paths[name], make, files.keys, issued=moment + 1)
+    return tuple(paths), moment
+
+
+def _save_user(
+    path: str, make: _MakeUser, keys: Keyring, *, life: float | None = None, issued: int | None = None
+) -> None:
+    seconds = life or life_of(path)
+    save_credentials(path, make(keys, expires=int(time.time() + seconds) if seconds else None, issued=issued))
 
 
 def load_operator_directory(directory: str) -> OperatorDirectory:
@@ -97,13 +131,20 @@ def save_tokens(directory: str, tokens: dict[str, str]) -> None:
     replace_file(os.path.join(directory, TOKENS), json.dumps(tokens, indent=2).encode(), 0o600)
 
 
+def save_account(files: OperatorDirectory, name: AccountName, token: str) -> OperatorDirectory:
+    """Write the JWT of one account, also into the file for servers. Raises OSError."""
+    tokens = {**files.tokens, name: token}
+    save_tokens(files.directory, tokens)
+    replace_file(files.path(CONFIG), server_config(files.keys, tokens).encode(), 0o600)
+    return replace(files, tokens=tokens)
+
+
 def server_config(keys: Keyring, tokens: dict[str, str]) -> str:
     """Return the file that servers include.
 
     Accounts may change while a server runs; it keeps the newest JWT of each.
     """
-    names = {"SYS": keys.system, "FLEET": keys.fleet, "HOSTS": keys.hosts}
-    preload = "\n".join(f"  {key.public}: {tokens[name]}" for name, key in names.items())
+    preload = "\n".join(f"  {key.public}: {tokens[name]}" for name, key in keys.accounts.items())
     return (
         "# Written by reactor fleet init; include it in the configuration of each nats-server.\n"
         f"operator: {tokens['operator']}\n"
@@ -114,13 +155,12 @@ def server_config(keys: Keyring, tokens: dict[str, str]) -> str:
 
 
 def _renewed(keys: Keyring, old: dict[str, str]) -> dict[str, str]:
-    hosts = old.get("HOSTS")
-    return {
-        "operator": accounts.operator_token(keys, old.get("operator")),
-        "SYS": accounts.system_token(keys, old.get("SYS")),
-        "FLEET": accounts.fleet_token(keys, old.get("FLEET")),
-        "HOSTS": accounts.hosts_token(keys, accounts.revoked_in(hosts) if hosts else {}, hosts),
-    }
+    renewed = {"operator": accounts.operator_token(keys, old.get("operator"))}
+    for name in keys.accounts:
+        before = old.get(name)
+        revoked = accounts.revoked_in(before) if before else {}
+        renewed[name] = accounts.account_token(keys, name, revoked, before)
+    return renewed
 
 
 def _tokens(directory: str) -> dict[str, str]:

@@ -53,7 +53,13 @@ def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Option
         name="reactor fleet",
         origin=directory,
         renewal="renew them with reactor fleet init, on a machine that has keys.json",
+        remedy=f"copy them again if 'reactor fleet revoke' has made new ones; else {_include(directory)}",
     )
+
+
+def _include(directory: str) -> str:
+    file = os.path.join(directory, CONFIG)
+    return f"include {file} in the configuration of this server, and reload it"
 
 
 @asynccontextmanager
@@ -70,6 +76,5 @@ async def operator_session(
                 await reach_quorum(connection)
             yield JetStream(connection)
     except NoKeysError as error:
-        file = os.path.join(directory, CONFIG)
-        error.hint = f"include {file} in the configuration of this server, and reload it"
+        error.hint = _include(directory)
         raise

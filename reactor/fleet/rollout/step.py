@@ -72,7 +72,8 @@ def _revert(state: ChannelState, hosts: Iterable[HostView], now: float, by: str)
         return Step(
             None, f"{len(unheard)} hosts that had the release have not reported since the revert began"
         )
-    return _written(replace(state, phase=Phase.REVERTED, since=now, by=by))
+    words = state.why or f"no host that has reported since has release {state.serial}"
+    return _written(replace(state, phase=Phase.REVERTED, since=now, by=by, why=words))
 
 
 def _may_have(host: HostView, release: str) -> bool:

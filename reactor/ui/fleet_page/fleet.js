@@ -5,7 +5,7 @@ import { byId, element } from "./dom.js";
 const FIRST_WAIT = 500; // ms
 const LONGEST_WAIT = 5000;
 
-let shown = { channels: [], failures: [], hosts: 0 };
+let shown = { channels: [], failures: [], hosts: 0, unknown: [], unknown_count: 0 };
 
 function channel(each) {
   const counts = Object.entries(each.counts).map(([phase, count]) => element("span", {}, `${count} ${phase}`));
@@ -35,9 +35,19 @@ function draw() {
   byId("total").textContent = `${shown.hosts} hosts`;
   const channels = shown.channels.map(channel);
   byId("channels").replaceChildren(...(channels.length ? channels : [element("p", {}, "no channel has a release")]));
+  drawUnknown();
   byId("failures").hidden = !shown.failures.length;
   byId("failures").querySelector("ul").replaceChildren(...shown.failures.map((each) =>
     element("li", {}, `${each.hosts} ${each.hosts === 1 ? "host" : "hosts"}  ${each.resource}: ${each.message}`)));
+}
+
+function drawUnknown() {
+  const wanted = byId("search").value.trim().toLowerCase();
+  const more = shown.unknown_count - shown.unknown.length;
+  const hosts = shown.unknown.filter((host) => host.includes(wanted)).map((host) => element("li", {}, host));
+  if (more > 0) hosts.push(element("li", {}, `and ${more} more`));
+  byId("unknown").hidden = !shown.unknown_count;
+  byId("unknown").querySelector("ul").replaceChildren(...hosts);
 }
 
 function connect(wait) {

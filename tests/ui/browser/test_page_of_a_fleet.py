@@ -33,6 +33,7 @@ async def filled(server):
             await js.connection.publish(f"$KV.{STATE}.{name}", told.to_bytes())
         await js.connection.flush(30)
         await put_host(js, "late", summary("late"))
+        await js.key_value(STATE).put("stranger", summary("stranger").to_bytes())
         wanted = SealedSecret(OPERATORS, "db-password", "late", b"sealed")
         await js.key_value(SECRETS).put(f"{OPERATORS}.db-password", wanted.to_bytes())
 
@@ -75,6 +76,7 @@ def test_only_hosts_that_are_not_well_are_listed_and_changes_arrive(tab, served)
     assert "waits soak: 60 s" in tab.text(".conditions")
     assert f"4 hosts {NOSPACE[0]}" in re.sub(r"\s+", " ", tab.text("#failures"))
     assert tab.text(".lacks") == "late lacks secret db-password"
+    assert tab.text("#unknown ul") == "stranger"
     # What hosts and operators write is text.
     assert tab.evaluate("document.querySelectorAll('img, b').length") == 0
     assert "<img src=x>" in tab.text("tbody")

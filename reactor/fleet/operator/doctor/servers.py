@@ -9,7 +9,7 @@ import trio
 
 from reactor.errors import ReactorError
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import ExpiredError, IdentityError, LinkError, NoKeysError, NoRespondersError
+from reactor.fleet.link.errors import LinkError, NoKeysError, NoRespondersError
 from reactor.fleet.link.handshake import Session, open_session
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import parse_server
@@ -48,9 +48,7 @@ async def first_answer(url: str, options: Options, seconds: float) -> Answer:
     name = f"server {server}"
     try:
         session = await open_session(server, replace(options, servers=(url,)), seconds)
-    except ExpiredError as error:
-        return Answer(url, (wrong(name, error.message, error.hint),))
-    except (IdentityError, NoKeysError) as error:
+    except NoKeysError as error:
         hint = f"include {options.origin}/{CONFIG} in the configuration of this server, and reload it"
         return Answer(url, (wrong(name, error.message, hint),))
     except ReactorError as error:
