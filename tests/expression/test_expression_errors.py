@@ -81,6 +81,22 @@ def test_a_root_of_lookup_in_capitals_is_an_error_even_with_a_default(default):
     assert caught.value.hint == "write lookup('facts.env')"
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("file", "file('/etc/hostname')"),
+        ("env", "Environ.HOME"),
+        ("os.family", "begin the path with one of 'data.', 'facts.'"),
+    ],
+)
+def test_a_lookup_of_ansible_is_an_error_and_never_its_second_argument(path, hint):
+    with pytest.raises(ExpressionError, match="is no root of lookup") as caught:
+        parse_expression(f"lookup('{path}', '/etc/motd')").evaluate(
+            Scope({"Facts": {}, "Data": {}}, strict=True)
+        )
+    assert hint in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize("text", ERRORS)
 def test_an_error_points_at_its_culprit(text):
     message, culprit, hint = ERRORS[text]
