@@ -130,3 +130,26 @@ def test_a_message_never_repeats_a_long_value():
     with pytest.raises(ExpressionError) as caught:
         parse_expression("int(repeat('x', 100000))").evaluate(SCOPE)
     assert len(caught.value.message) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("ansible_os_family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
+        ("Facts.os.family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
+        ("inventory_hostname", "did you mean Facts.host.info.hostname?"),
+        ("ansible_service_mgr", "'reactor facts' shows them"),
+        ("hostvars['web1']", "a manifest knows only its own host"),
+        ("True", "did you mean true?"),
+        ("Data.port is defined", "x ?? 'default'"),
+        ("'a' if true else 'b'", "condition first"),
+        ("Data.app ~ 'x'", "joined with +"),
+        ("Data.app | to_json()", "did you mean toJSON?"),
+        ("Data.app | b64encode()", "did you mean toBase64?"),
+    ],
+)
+def test_a_word_of_ansible_or_puppet_is_answered_with_what_there_is_here(text, hint):
+    names = {"Data": {"app": "shop", "port": 80}, "Facts": {"host": {"info": {}}}}
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(text).evaluate(Scope(names, strict=True))
+    assert hint in (caught.value.hint or "")
