@@ -8,7 +8,7 @@ _FACTS: Final = {
     "Facts.host.info.platformFamily": "os_family osfamily os family",
     "Facts.host.info.platform": "distribution operatingsystem",
     "Facts.host.info.platformVersion": "distribution_version distribution_major_version operatingsystemrelease",
-    "Facts.host.info.hostname": "hostname fqdn nodename inventory_hostname inventory_hostname_short certname",
+    "Facts.host.info.hostname": "hostname fqdn nodename certname",
     "Facts.host.info.kernelVersion": "kernel kernelrelease kernelversion",
     "Facts.host.info.kernelArch": "architecture machine",
     "Facts.host.info.virtualizationSystem": "virtualization_type virtual is_virtual",
@@ -24,7 +24,13 @@ _FACTS: Final = {
 """Expression -> the names of that fact in Ansible, without ``ansible_``, and in Puppet."""
 
 _ONE_HOST: Final = "a manifest knows only its own host: put what it needs of others into the data"
+_OF_PUSH: Final = (
+    "did you mean Facts.fleet.{}? 'reactor push' gives it; the name of the host is Facts.host.info.hostname"
+)
 _NAMES: Final = {
+    "inventory_hostname": _OF_PUSH.format("name"),
+    "inventory_hostname_short": _OF_PUSH.format("name"),
+    "group_names": _OF_PUSH.format("groups"),
     "True": "did you mean true?",
     "False": "did you mean false?",
     "None": "did you mean nil?",

@@ -137,7 +137,8 @@ def test_a_message_never_repeats_a_long_value():
     [
         ("ansible_os_family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
         ("Facts.os.family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
-        ("inventory_hostname", "did you mean Facts.host.info.hostname?"),
+        ("inventory_hostname", "did you mean Facts.fleet.name?"),
+        ("group_names", "did you mean Facts.fleet.groups?"),
         ("ansible_service_mgr", "'reactor facts' shows them"),
         ("hostvars['web1']", "a manifest knows only its own host"),
         ("True", "did you mean true?"),
