@@ -125,6 +125,13 @@ class KindGroup(SuggestingGroup):
 
         return KINDS
 
+    def hint_for(self, name: str) -> str | None:
+        """The hint if ``name`` is a module of Ansible or a type of Puppet: the kind here."""
+        from reactor.manifest.phrasing import kind_meant
+
+        kind = kind_meant(name, installed_entry_points(KINDS_GROUP))
+        return f"did you mean {kind!r}?" if kind else None
+
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List only the names: descriptions would need an import of every kind. ``reactor kinds`` has them."""
         with formatter.section("Kinds"):

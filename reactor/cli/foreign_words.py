@@ -13,6 +13,11 @@ COMMANDS: Final = {
     "diff": "run --converge-once --noop --diff",
     "hiera": "data",
     "check": "validate",
+    "facter": "facts",
+    "lookup": "data",
+    "playbook": "run --converge-once",
+    "resource": "show",
+    "setup": "facts",
     "lint": "validate",
     "list": "status --all",
     "history": "events",
@@ -31,6 +36,11 @@ KINDS: Final = {"pkg": "package", "svc": "service"}
 
 _OPTIONS: Final = {
     "--check": "--noop",
+    "-C": "--noop",
+    "-D": "--diff",
+    "-e": "--data",
+    "--extra-vars": "--data",
+    "--test": "--converge-once",
     "--tags": "--only",
     "--skip-tags": "--exclude",
     "--limit": "--only",
@@ -38,6 +48,20 @@ _OPTIONS: Final = {
     "--oneshot": "--converge-once",
     "--onetime": "--converge-once",
 }
+
+
+_SENTENCES: Final = {
+    "-i": "an inventory is for 'reactor push DIRECTORY -i INVENTORY'",
+    "--inventory": "an inventory is for 'reactor push DIRECTORY -i INVENTORY'",
+    "-b": "everything is done as the user who starts reactor: start it with sudo",
+    "--become": "everything is done as the user who starts reactor: start it with sudo",
+}
+"""Option of another program -> what to do, where no option does the same."""
+
+
+def sentence_for(error: click.NoSuchOption) -> str | None:
+    """What to do instead of giving the unknown option ``error``, which no option here replaces; None for others."""
+    return _SENTENCES.get(error.option_name)
 
 
 def option_for(error: click.NoSuchOption) -> str | None:

@@ -135,10 +135,12 @@ def _hint(error: click.UsageError) -> str | None:
     if notes := getattr(error, "__notes__", None):
         return "; ".join(notes)
     if isinstance(error, click.NoSuchOption):
-        from reactor.cli.foreign_words import option_for
+        from reactor.cli.foreign_words import option_for, sentence_for
 
         if option := option_for(error):
             return f"did you mean {option}?"
+        if sentence := sentence_for(error):
+            return sentence
         if error.possibilities:
             return f"did you mean {' or '.join(error.possibilities)}?"
     return f"'{error.ctx.command_path} --help' shows its usage" if error.ctx else None

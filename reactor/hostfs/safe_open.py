@@ -69,7 +69,7 @@ class Parent:
             try:
                 self._directory = open_directory(self._parent)
             except (FileNotFoundError, NotADirectoryError) as error:
-                hint = f"declare file#{self._parent} with ensure: directory, to go before this"
+                hint = f"declare file#{self._parent} with ensure: directory, to go before this, or require the package that brings it"
                 words = f'"{self._parent}" is not a directory'
                 raise ResourceError(words, hint, missing=self._parent) from error
         return self._directory, self._base or "."

@@ -11,7 +11,7 @@ from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
-from reactor.manifest.phrasing import NAMES, listed, shown
+from reactor.manifest.phrasing import NAMES, TASKS, kind_meant, listed, shown
 from reactor.manifest.resource_factory import Bound, ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
@@ -86,6 +86,9 @@ class Binder:
 
     def _bind_entry(self, entry: Mapping) -> None:
         first, *others = entry
+        if others and (first == "name" or not TASKS.isdisjoint(others)):
+            self._report_task(entry)
+            return
         if others:
             hint = f"indent what belongs to {first} below it"
             if isinstance(self._find(others[0]), type):
@@ -98,6 +101,17 @@ class Binder:
                 self._bind_kind(model, entry, kind)
             elif kind == first:
                 self._report_kind(entry, kind, model)
+
+    def _report_task(self, task: Mapping) -> None:
+        names = (*self._kinds.names(),)
+        kind = next(filter(None, (kind_meant(word, names) for word in task)), "KIND")
+        hint = (
+            f"write '- {kind}:', below it '- NAME:', and below that the properties; a resource has no title"
+        )
+        at = task.key_at(next(iter(task)))
+        self._problems.add(
+            "R0105", "this is a task of Ansible, and an entry is a kind with its resources", at, hint
+        )
 
     def _bind_kind(self, model: type[Resource], entry: Mapping, kind: str) -> None:
         node = entry[kind]

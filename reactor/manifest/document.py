@@ -155,11 +155,34 @@ def read_document(root: Any, problems: Problems) -> Document:
     if root is None or root is INVALID:
         return NO_DOCUMENT
     if not isinstance(root, Mapping):
-        at = root.at if isinstance(root, Sequence) else 0
-        hint = "put the list under 'resources:'" if isinstance(root, Sequence) else "start with 'resources:'"
-        problems.add("R0105", f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
+        _report_no_map(root, problems)
+        return NO_DOCUMENT
+    if "resources" not in root and "ccm" not in root and _is_of_others(root, problems):
         return NO_DOCUMENT
     return _Outline(root, problems).read()
+
+
+def _report_no_map(root: Any, problems: Problems) -> None:
+    if isinstance(root, Sequence):
+        at, hint = root.at, "put the list under 'resources:'"
+    else:
+        from reactor.manifest.foreign_documents import hint_for_code  # noqa: PLC0415 - only for an error
+
+        at, hint = 0, hint_for_code(problems.source.file, problems.source.text) or "start with 'resources:'"
+    if not _is_of_others(root, problems):
+        problems.add("R0105", f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
+
+
+def _is_of_others(root: Any, problems: Problems) -> bool:
+    """Whether ``root`` is a file of another program. Then that is the only error."""
+    from reactor.manifest.foreign_documents import document_of_others  # noqa: PLC0415 - only for an error
+
+    found = document_of_others(root)
+    if found is not None:
+        what, hint = found
+        at = root.at if isinstance(root, Mapping | Sequence) else 0
+        problems.add("R0105", f"this is {what}, not a manifest", at, hint)
+    return found is not None
 
 
 def check_data(root: Mapping, problems: Problems) -> None:

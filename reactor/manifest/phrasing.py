@@ -40,6 +40,8 @@ _NAME = "it is the name of the resource: write it before the colon, as in '- /et
 _LOOP = "did you mean 'for_each'? Its element is {{ item }}"
 _IF = "write control: {if: EXPRESSION}"
 
+_ONE_HOST = "remove it: a manifest is about one host; 'reactor push' brings it to many"
+
 _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
     "notify": (
@@ -61,17 +63,37 @@ _HOME: Final = {
         "name",
         "remove it: everything is done as the user who starts reactor; an exec may have a user",
     ),
+    "args": ("creates", "write what is in it beside the other properties"),
+    "append": ("membership", "remove it: groups are added, unless membership is inclusive"),
+    "backup": ("name", "remove it: former contents are kept, and 'reactor restore' brings one back"),
+    "changed_when": ("name", "remove it: an exec that only looks has changes: false"),
+    "daemon_reload": ("enable", "remove it: systemd reads its files again when they have changed"),
+    "delegate_to": ("name", _ONE_HOST),
+    "failed_when": (
+        "name",
+        "remove it: the exit codes with which an exec succeeds are in its returns: [0, 1]",
+    ),
+    "ignore_errors": ("name", "remove it: let others come 'after' this one instead of requiring it"),
+    "no_log": ("name", "remove it: mark the value as secret, by '# @secret' in the data or secret(...)"),
+    "retries": ("meta", "write meta: {retry: 3, delay: 10s}"),
+    "run_once": ("name", _ONE_HOST),
+    "tags": ("name", "remove it: 'reactor run --only' and '--exclude' select by kind and name"),
+    "until": ("health_checks", "write it as a command under health_checks, with tries and try_sleep"),
+    "update_cache": ("name", "remove it: lists are fetched when a package is looked for"),
     "become_user": ("user", "did you mean 'user'?"),
+    "address": ("ip", "did you mean 'ip'?"),
     "allow": ("accept", "did you mean 'accept'?"),
     "baseurl": ("url", "did you mean 'url'?"),
     "chdir": ("cwd", "did you mean 'cwd'?"),
     "file": ("path", "did you mean 'path'?"),
     "gid": ("group", "did you mean 'group'?"),
+    "interface": ("in", "did you mean 'in'?"),
     "job": ("command", "did you mean 'command'?"),
     "regexp": ("match", "did you mean 'match'?"),
     "repo": ("url", "did you mean 'url'?"),
     "src": ("device", "did you mean 'device'?"),
     "special_time": ("schedule", "did you mean 'schedule'?"),
+    "via": ("gateway", "did you mean 'gateway'?"),
     "with_items": ("name", _LOOP),
     "with_dict": ("name", _LOOP),
     "loop": ("name", _LOOP),
@@ -118,6 +140,9 @@ _KINDS: Final = {
     "role": "include_role import_role class",
 }
 """Kind -> the words for it in Ansible, Puppet and Chef, that are not similar to its name."""
+
+TASKS: Final = frozenset(("when", "notify", "become", "register", "loop", "with_items", "tags"))
+"""The keys of a task of Ansible beside its name and its module."""
 
 NAMES: Final = ("name", "path", "dest")
 """The properties that contain the name of a resource in other tools."""

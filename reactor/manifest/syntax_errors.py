@@ -83,6 +83,9 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
         at = context  # show where the unclosed thing begins
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
+    from reactor.manifest.foreign_documents import hint_for_code  # noqa: PLC0415 - only for an error
+
+    hint = hint_for_code(problems.source.file, text) or hint
     problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
 
 

@@ -25,6 +25,13 @@ class Diagnostic(NamedTuple):
     notes: tuple[tuple[str, Place | None], ...] = ()
 
 
+def in_one_line(problem: Diagnostic, manifests: str) -> str:
+    """Return the place of ``problem``, or else the ``manifests`` that have it, what is wrong, and how to fix it."""
+    place = problem.place or (manifests if manifests not in problem.message else None)
+    hint = f" (hint: {problem.hint})" if problem.hint else ""
+    return f"{place}: {problem.message}{hint}" if place else f"{problem.message}{hint}"
+
+
 class ManifestError(ReactorError):
     """The manifest is invalid. Carries every problem found, in the order of their places.
 

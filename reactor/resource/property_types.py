@@ -58,8 +58,14 @@ AbsolutePath = Annotated[
 def _check_reference(value: str) -> str:
     kind, separator, name = value.partition("#")
     if not (separator and kind and name):
-        raise ValueError(f"a reference is written kind#name, as in file#/etc/motd, not {value!r}")
+        raise ValueError(f"a reference is written kind#name, as in {_as_reference(value)}, not {value!r}")
     return value
+
+
+def _as_reference(value: str) -> str:
+    """Return what ``Package['nginx']`` of Puppet, or ``package.nginx``, is as a reference, or else an example."""
+    found = re.fullmatch(r"""(\w+)(?:\[['"]?([^\[\]'"]+)['"]?\]|[.:] ?([^.:]+))""", value)
+    return f"{found[1].lower()}#{found[2] or found[3]}" if found else "file#/etc/motd"
 
 
 def as_list(value: Any) -> Any:

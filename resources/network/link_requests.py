@@ -10,7 +10,7 @@ from typing import Any
 from reactor import ResourceError
 from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import BOND_MODES, TYPES, LinkProperties
-from reactor.resources.network.link_table import find_link, index_of
+from reactor.resources.network.link_table import COMES_BY_ITSELF, find_link, index_of
 from reactor.resources.network.property_types import IPV4, IPV6
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
 from reactor.watchers.netlink_socket import Frame
@@ -28,8 +28,6 @@ _VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
 _MASTERS = ("bridge", "bond")
 _NO_MEMBER = (errno.EOPNOTSUPP, errno.ELOOP)
 """The errors for a link that can't belong to its master."""
-
-_COMES_BY_ITSELF = "add its type to create it; a link that appears by itself is awaited. See: ip link"
 
 _ROLES = "a link is a member of one bridge or bond, or has macvlans on it, but not both: see ip -d link"
 
@@ -55,7 +53,7 @@ async def create(wanted: LinkProperties) -> None:
 async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_first: bool = False) -> None:
     """Change the properties ``names`` in one request. Raises ResourceError."""
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
-        index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
+        index = await index_of(kernel, wanted.interface, COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if "mtu" in names:
             await check_parent(kernel, wanted)

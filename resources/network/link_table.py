@@ -14,6 +14,9 @@ from reactor.watchers.netlink_topics import RTM_GETLINK, index_and_name
 SMALLEST_MTU_OF_IPV6 = 1280
 """Bytes, by RFC 8200, section 5."""
 
+COMES_BY_ITSELF = "add its type to create it; a link that appears by itself is awaited. See: ip link"
+"""The hint for a managed link that does not exist, and has no type."""
+
 
 async def find_link(kernel: RtnetlinkSocket, which: str | int) -> Any:
     """The link with this name or index, in the form of pyroute2; None if there is none."""

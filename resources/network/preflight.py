@@ -9,7 +9,7 @@ from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_requests import check_master, check_parent
 from reactor.resources.network.link_state import LinkState
-from reactor.resources.network.link_table import find_index, find_link, index_of
+from reactor.resources.network.link_table import COMES_BY_ITSELF, find_index, find_link, index_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, link_path
 from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, DesiredRoute
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
@@ -24,12 +24,12 @@ async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
     """Raise the ResourceError with which creating or changing the link would fail."""
     if wanted.ensure == "absent":
         return
-    others = [wanted.master, wanted.parent]
+    others: list[tuple[str | None, str | None]] = [(wanted.master, None), (wanted.parent, None)]
     if state is None and wanted.type is None:
-        others.append(wanted.interface)
+        others.append((wanted.interface, COMES_BY_ITSELF))
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"read the links of {wanted.interface}"):
         ResourceError.raise_all(
-            [await _missing_link(kernel, wanted.netns, name) for name in filter(None, others)]
+            [await _missing_link(kernel, wanted.netns, name, hint) for name, hint in others if name]
         )
         if state is None and wanted.peer is not None and await find_index(kernel, wanted.peer) is not None:
             words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
@@ -73,17 +73,21 @@ async def _is_in_network_of(kernel: RtnetlinkSocket, gateway: IPAddress, table: 
     return False
 
 
-async def _missing_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> ResourceError | None:
+async def _missing_link(
+    kernel: RtnetlinkSocket, netns: str | None, name: str, hint: str | None
+) -> ResourceError | None:
     try:
-        await _require_link(kernel, netns, name)
+        await _require_link(kernel, netns, name, hint)
     except ResourceError as error:
         return error
     return None
 
 
-async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> int:
+async def _require_link(
+    kernel: RtnetlinkSocket, netns: str | None, name: str, hint: str | None = None
+) -> int:
     try:
-        return await index_of(kernel, name)
+        return await index_of(kernel, name, hint)
     except ResourceError as error:
         raise ResourceError(error.message, error.hint, missing=link_path(netns, name)) from error
 

@@ -162,7 +162,10 @@ async def test_a_missing_directory_is_named(server, path):
     server.serve(BODY)
     check = await converge(make(path.parent / "missing" / path.name, server.url()))
     assert check.error == f'"{path.parent}/missing" is not a directory'
-    assert check.hint == f"declare file#{path.parent}/missing with ensure: directory, to go before this"
+    assert (
+        check.hint
+        == f"declare file#{path.parent}/missing with ensure: directory, to go before this, or require the package that brings it"
+    )
 
 
 async def test_a_slow_server_is_given_up_after_the_timeout(server, path):

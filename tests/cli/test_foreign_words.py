@@ -24,6 +24,8 @@ import pytest
         ("undo", "reactor restore"),
         ("doc", "reactor kinds"),
         ("describe", "reactor kinds"),
+        ("setup", "reactor facts"),
+        ("playbook", "reactor run --converge-once"),
     ],
 )
 def test_a_command_of_others_leads_to_ours(reactor, command, meant):
@@ -42,12 +44,28 @@ def test_a_command_of_others_leads_to_ours(reactor, command, meant):
         ("--once", "--converge-once"),
         ("--oneshot", "--converge-once"),
         ("--limit", "--only"),
+        ("-C", "--noop"),
+        ("-D", "--diff"),
+        ("-e", "--data"),
+        ("--extra-vars", "--data"),
+        ("--test", "--converge-once"),
     ],
 )
 def test_an_option_of_others_leads_to_ours(reactor, option, meant):
     done = reactor("run", option, "site.yaml")
     assert done.code == 2
     assert done.err == f"error[R0701]: no such option {option!r}\nhint: did you mean {meant}?\n"
+
+
+@pytest.mark.parametrize(("option", "words"), [("-i", "reactor push"), ("--become", "start it with sudo")])
+def test_an_option_that_nothing_here_replaces_is_answered_in_a_sentence(reactor, option, words):
+    done = reactor("run", option, "site.yaml")
+    assert (done.code, words in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(("module", "kind"), [("apt", "package"), ("ansible.builtin.copy", "file")])
+def test_a_module_of_ansible_leads_to_the_kind(reactor, module, kind):
+    assert f"hint: did you mean {kind!r}?" in reactor("ensure", module, "x").err
 
 
 @pytest.mark.parametrize("words", [("validate", "--check"), ("graph", "--tags")])

@@ -92,6 +92,20 @@ def test_the_status_is_not_0_while_the_manifest_is_rejected(manifest, named):
         converged(*named)
 
 
+def test_the_status_says_how_to_have_a_manifest_trusted_again(manifest):
+    path = manifest(FILES)
+    with spawned("run", path):
+        converged()
+        path.chmod(0o666)
+        path.write_text(path.read_text() + "# edited\n")
+        wait_until(lambda: status()["run"]["rejected"])
+        code, out, _ = call("status")
+        assert (code, f"chmod o-w {path}" in out) == (1, True)
+        assert f"{path}: the manifest {path}" not in out, "the path is not said twice in a row"
+        path.chmod(0o644)
+        wait_until(lambda: not status()["run"]["rejected"])
+
+
 def test_a_pause_survives_kill_9_and_a_restart(manifest, tmp_path):
     path = manifest(FILES)
     with spawned("run", path) as process:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PLAYED = ("sh", "console", "text", "yaml")
-_FENCE = re.compile(r"(?P<indent> *)```(?P<language>[\w{}-]*)")
+_FENCE = re.compile(r"(?P<indent> *)```(?P<language>[\w{}-]*)(?: .+)?")
 _COMMENT = re.compile(r"<!-- (?P<word>before|world|not run)(?:: (?P<text>.*))? -->")
 _FILE = re.compile(r"# ((?:[\w.-]|/)*\.yaml)\n")
 

@@ -81,6 +81,22 @@ def test_a_root_of_lookup_in_capitals_is_an_error_even_with_a_default(default):
     assert caught.value.hint == "write lookup('facts.env')"
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("file", "file('/etc/hostname')"),
+        ("env", "Environ.HOME"),
+        ("os.family", "begin the path with one of 'data.', 'facts.'"),
+    ],
+)
+def test_a_lookup_of_ansible_is_an_error_and_never_its_second_argument(path, hint):
+    with pytest.raises(ExpressionError, match="is no root of lookup") as caught:
+        parse_expression(f"lookup('{path}', '/etc/motd')").evaluate(
+            Scope({"Facts": {}, "Data": {}}, strict=True)
+        )
+    assert hint in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize("text", ERRORS)
 def test_an_error_points_at_its_culprit(text):
     message, culprit, hint = ERRORS[text]
@@ -114,3 +130,27 @@ def test_a_message_never_repeats_a_long_value():
     with pytest.raises(ExpressionError) as caught:
         parse_expression("int(repeat('x', 100000))").evaluate(SCOPE)
     assert len(caught.value.message) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("ansible_os_family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
+        ("Facts.os.family == 'Debian'", "did you mean Facts.host.info.platformFamily?"),
+        ("inventory_hostname", "did you mean Facts.fleet.name?"),
+        ("group_names", "did you mean Facts.fleet.groups?"),
+        ("ansible_service_mgr", "'reactor facts' shows them"),
+        ("hostvars['web1']", "a manifest knows only its own host"),
+        ("True", "did you mean true?"),
+        ("Data.port is defined", "x ?? 'default'"),
+        ("'a' if true else 'b'", "condition first"),
+        ("Data.app ~ 'x'", "joined with +"),
+        ("Data.app | to_json()", "did you mean toJSON?"),
+        ("Data.app | b64encode()", "did you mean toBase64?"),
+    ],
+)
+def test_a_word_of_ansible_or_puppet_is_answered_with_what_there_is_here(text, hint):
+    names = {"Data": {"app": "shop", "port": 80}, "Facts": {"host": {"info": {}}}}
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(text).evaluate(Scope(names, strict=True))
+    assert hint in (caught.value.hint or "")

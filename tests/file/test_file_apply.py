@@ -401,7 +401,10 @@ async def test_a_directory_below_a_file_is_an_error_that_names_the_file(path: Pa
     (action,) = await look(make(path / below, ensure="directory"))
     with pytest.raises(ResourceError, match=f'^"{path}" is not a directory$') as caught:
         await action.run()
-    assert caught.value.hint == f"declare file#{path} with ensure: directory, to go before this"
+    assert (
+        caught.value.hint
+        == f"declare file#{path} with ensure: directory, to go before this, or require the package that brings it"
+    )
     assert path.read_text() == "x"
 
 

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from small_kinds import KINDS, Job, Page
 
@@ -278,11 +280,31 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{job: , name: x}]", "indent what belongs to job below it"),
         ("resources: [{job: [{a: , command: x}]}]", "indent the properties below a:"),
         ("resources: [{job: [a]}]", "write '- a:'"),
+        ("resources: [{name: install, job: {command: x}}]", "write '- job:', below it '- NAME:'"),
+        ("resources: [{job: {command: x}, when: x}]", "write '- job:', below it '- NAME:'"),
+        (page("ignore_errors: true"), "remove it: let others come 'after' this one"),
+        (page("delegate_to: web1"), "remove it: a manifest is about one host"),
+        (page("no_log: true"), "remove it: mark the value as secret"),
         ("resources: [{job: [{a: }, {a: }]}]", "remove one of them, or rename it"),
     ],
 )
 def test_a_problem_says_how_to_repair_it(read, text, hint):
     assert read(text).diagnostics[0].hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Package[nginx]", "package#nginx"),
+        ("File['/etc/motd']", "file#/etc/motd"),
+        ("package.nginx", "package#nginx"),
+        ("service: nginx", "service#nginx"),
+        ("nginx", "file#/etc/motd"),
+    ],
+)
+def test_a_reference_of_another_program_is_shown_as_it_is_written_here(read, written, meant):
+    (problem,) = read(page(f"require: [{json.dumps(written)}]")).diagnostics
+    assert f"a reference is written kind#name, as in {meant}, not" in problem.message
 
 
 def test_state_leads_to_ensure_and_is_the_only_problem(read):

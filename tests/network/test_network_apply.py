@@ -359,8 +359,9 @@ async def test_a_link_whose_mtu_is_too_small_for_ipv6_is_said_to_be_so(world, re
     assert check.hint == "raise it: ip link set v0 mtu 1280"
 
 
-async def test_a_link_that_is_not_made_is_not_reported_to_be_managed(world):
-    check = await apply(Link(name="nope", netns=world.name))
+@pytest.mark.parametrize("noop", [False, True])
+async def test_a_link_that_is_not_made_is_not_reported_to_be_managed(world, noop):
+    (check,) = (await converge(Link(name="nope", netns=world.name), noop=noop)).values()
     assert check.error == "there is no link nope"
     assert check.hint.startswith("add its type")
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 from template_worlds import render
 
-from reactor.language.templates import TemplateError
+from reactor.language.templates import TemplateError, template_engine
 
 CONTEXT = {"n": 3, "l": [1, 2], "d": {"a": 1, "items": 5}, "s": "abc", "nul": None}
 
@@ -63,6 +63,51 @@ def test_an_error_has_its_place(source, message, place):
 def test_a_filter_block_that_is_no_text_is_an_error_with_its_place(filters, kind):
     with pytest.raises(TemplateError, match=f"^t:2:.* this block comes to a {kind}, not to text"):
         render("jinja", "\n{% filter " + filters + " %}abc{% endfilter %}", {})
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("{{ 'a' | uper }}", "did you mean upper?"),
+        ("{{ d | to_json }}", "did you mean tojson?"),
+        ("{{ d | combine({}) }}", "the filters are those of Jinja2, without those of Ansible"),
+        ("{{ 'a' | b64encode }}", "toBase64(Data.x)"),
+        ("{% if n %}{{ d | to_json }}{% endif %}", "did you mean tojson?"),
+        ("{% if n is defind %}{% endif %}", "did you mean defined?"),
+        ("{% if n is succeeded %}{% endif %}", "the tests are those of Jinja2, without those of Ansible"),
+    ],
+)
+def test_an_unknown_filter_or_test_is_found_before_a_rendering_and_says_what_to_write(source, hint):
+    with pytest.raises(TemplateError, match=r"No (filter|test) named") as caught:
+        template_engine("jinja").compile(source, name="t", delimiters=None, loader=lambda _: None)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_template_may_ask_whether_there_is_a_filter():
+    source = "{% if 'to_yaml' is filter %}{{ n | to_yaml }}{% else %}no{% endif %}"
+    assert render("jinja", source, CONTEXT) == "no"
+
+
+def test_a_misspelt_key_is_suggested_from_the_map_that_lacks_it():
+    info = {"hostname": "a", "platform": "debian"}
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", "{{ Facts.host.info.hostnam }}", {"Facts": {"host": {"info": info}}})
+    assert caught.value.hint == "did you mean hostname?"
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("{{ ansible_os_family }}", "did you mean Facts.host.info.platformFamily?"),
+        ("{{ Facts.fqdn }}", "did you mean Facts.host.info.hostname?"),
+        ("{{ groups['web'] }}", "a manifest knows only its own host"),
+        ("{{ item.name }}", '{item: "{{ item }}"}'),
+    ],
+)
+def test_a_variable_of_ansible_is_answered_with_what_there_is_here(source, hint):
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", source, {"Facts": {"host": {}}})
+    assert hint in (caught.value.hint or "")
 
 
 def test_a_name_that_is_nearly_known_is_suggested():

@@ -29,7 +29,7 @@ from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import SecretReader
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import ManifestError, in_one_line
 from reactor.resource.gc_control import gc_paused
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
@@ -284,7 +284,7 @@ class Reloader:
         self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
         self._is_unreadable = any(each.code == "R0101" for each in error.diagnostics)
-        problems = tuple(f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics)
+        problems = tuple(in_one_line(each, shown(self._names)) for each in error.diagnostics)
         if problems == self._problems and not self._is_asked:
             return error
         self._problems = problems

@@ -182,8 +182,17 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
     """Return the error that the map ``value`` has no ``key``."""
     written = repr(key) if isinstance(key, str) else to_string(key)
     near = closest(key, value, ignore_case=True) if isinstance(key, str) else None
-    hint = f"did you mean {near}?" if near else _default(node)
+    hint = _fact_meant(node, key) or (f"did you mean {near}?" if near else _default(node))
     return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint, code="R0304")
+
+
+def _fact_meant(node: Member, key: Any) -> str | None:
+    """Return the hint for a fact of another program, such as ``Facts.os.family``."""
+    if not (isinstance(node.value, Root) and node.value.name == "Facts" and isinstance(key, str)):
+        return None
+    from reactor.language.foreign_names import fact_meant  # noqa: PLC0415 - only for an error
+
+    return fact_meant(key)
 
 
 def as_warning(error: ExpressionError, found: Any) -> ExpressionError:

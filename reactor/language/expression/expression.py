@@ -200,11 +200,13 @@ def _known(node: Root | Call, scope: Scope) -> bool:
 
 
 def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
+    from reactor.language.foreign_names import function_meant, name_meant  # noqa: PLC0415 - only for an error
+
     functions = (*scope.functions, *BUILTINS, *PREDICATES, "lookup")
     if isinstance(node, Call):
         hint = (
             scope.absent.get(node.name)
-            or _OF_OTHERS.get(node.name)
+            or function_meant(node.name)
             or _did_you_mean(node.name, functions)
             or "'reactor explain R0302' says which names there are"
         )
@@ -214,18 +216,13 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
         hint = (
             scope.absent.get(node.name)
             or (_ELEMENT if "item" in scope.names and node.name in _ELEMENTS_OF_OTHERS else None)
+            or name_meant(node.name)
             or _did_you_mean(node.name, (*scope.names, "let", "nil"))
             or _bare_word(node.name, scope)
         )
     return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint, code="R0302")
 
 
-_OF_OTHERS = {
-    "default": "a default is written ??, as in Data.port ?? 80",
-    "d": "a default is written ??, as in Data.port ?? 80",
-    "hiera": "a value of the data is written Data.port, or lookup('data.port')",
-}
-"""The hint for a function of Jinja or Puppet."""
 _ELEMENTS_OF_OTHERS = frozenset(("value", "each", "it", "element", "index", "loop"))
 """The names of the element of a loop, or of its place, in other programs."""
 _ELEMENT = "the element of the loop is item, and its key or index is key"

@@ -124,7 +124,10 @@ def _unreadable(text: str, position: int) -> ExpressionSyntaxError:
     number = _NUMBER_LIKE.match(text, position)
     if number is not None:
         return ExpressionSyntaxError(f"bad number syntax: {number.group()!r}", *number.span())
-    return ExpressionSyntaxError(f"unrecognized character: {sign!r}", position, position + 1)
+    from reactor.language.foreign_names import token_meant  # noqa: PLC0415 - only for an error
+
+    words = f"unrecognized character: {sign!r}"
+    return ExpressionSyntaxError(words, position, position + 1, token_meant(sign))
 
 
 class Cursor:
@@ -169,6 +172,7 @@ class Cursor:
             raise ExpressionSyntaxError(
                 "unexpected end of the expression", max(token.start - 1, 0), token.end, hint
             )
-        if token.value == "=":
-            hint = "compare with =="
+        from reactor.language.foreign_names import token_meant  # noqa: PLC0415 - only for an error
+
+        hint = token_meant(str(token.value)) or hint
         raise ExpressionSyntaxError(f"unexpected token {token.value!r}", token.start, token.end, hint)

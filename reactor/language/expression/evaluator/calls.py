@@ -95,13 +95,23 @@ def _takes(function: Callable[..., Any], values: list[Any]) -> bool:
     return True
 
 
+_LOOKUPS_OF_OTHERS = {
+    "env": "the environment is Environ, as in Environ.HOME, or lookup('environ.HOME')",
+    "file": "the content of a file is file('/etc/hostname')",
+    "password": "a secret is declared under 'secrets:'",
+    "pipe": "the output of a command is output('exec#NAME').stdout",
+    "template": "a rendered template is template('motd.templ')",
+}
+"""Plugin of Ansible's ``lookup`` -> what does the same here."""
+
+
 def _lookup(node: Call, arguments: list[Closure]) -> Closure:
     def lookup(evaluation: Evaluation) -> Any:
         path, *default = (argument(evaluation) for argument in arguments)
         found = _found(evaluation, path)
         if found is not MISSING:
             return evaluation.note_secret(found)
-        _refuse_root_in_capitals(evaluation.scope, path)
+        _refuse_unknown_root(evaluation.scope, path)
         if default and default[0] is not None:
             return default[0]
         hint = f"give a default: lookup('{path}', 'default')"
@@ -114,15 +124,20 @@ def _lookup(node: Call, arguments: list[Closure]) -> Closure:
     return lookup
 
 
-def _refuse_root_in_capitals(scope: Scope, path: str) -> None:
-    """Raise FunctionError for a path such as ``Facts.role``: it is always missing, so a default would hide the mistake.
+def _refuse_unknown_root(scope: Scope, path: str) -> None:
+    """Raise FunctionError for ``Facts.role``, or ``file``: it is always missing, so a default would hide the mistake.
 
     Not in the form of CCM, which takes the default.
     """
     root = path.partition(".")[0]
-    if scope.strict and root in scope.names and root not in scope.lookup_names:
+    if not scope.strict or not root.isidentifier() or root in scope.lookup_names:
+        return
+    if root in scope.names:
         hint = f"write lookup('{root.lower()}{path[len(root) :]}')"
         raise FunctionError(f"the roots of lookup are in lower case, and {root} is not", hint)
+    known = ", ".join(f"'{name}.'" for name in sorted(scope.lookup_names))
+    hint = _LOOKUPS_OF_OTHERS.get(root) or f"begin the path with one of {known}"
+    raise FunctionError(f"{root} is no root of lookup", hint)
 
 
 def _found(evaluation: Evaluation, path: Any) -> Any:

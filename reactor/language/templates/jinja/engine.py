@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
-from itertools import chain
+from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, cast
 
-from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
+from reactor.language.foreign_names import fact_meant, filter_meant, variable_meant
 from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader
@@ -27,6 +27,12 @@ _OF_JINJA = ("{%", "{#")
 """The delimiters that begin statements and comments."""
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
+
+_LAZY = re.compile(r"'[\w.]*LazyMap object'")
+"""The name of a map whose values are read when they are used: for a template it is a map like any other."""
+
+_NO_SUCH = re.compile(r"No (filter|test) named '(\w+)'")
+_SIMILARITY = 0.7
 
 _UNKNOWN_NAME = re.compile(r"'\w+' is undefined")
 """The whole message about a name that the template uses. A name that is looked up in a value is in other words."""
@@ -103,9 +109,12 @@ class JinjaTemplate:
 
     def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
         name = error.name or self._name
-        return TemplateSourceError(
-            error.message or "this is not a template", name, error.lineno, self._column(name, error.lineno)
-        )
+        words = error.message or "this is not a template"
+        hint = None
+        if missing := _NO_SUCH.match(words):
+            known = self._environment.filters if missing[1] == "filter" else self._environment.tests
+            hint = _hint_for_absent(missing[1], missing[2], known)
+        return TemplateSourceError(words, name, error.lineno, self._column(name, error.lineno), hint)
 
     def _column(self, name: str, line: int) -> int:
         """Return the column of the first tag in a line, because Jinja reports only lines."""
@@ -122,7 +131,15 @@ def _words(error: Exception) -> str:
         return f"template {error.name} could not be found"
     if isinstance(error, FunctionError):
         return error.message
-    return str(error) or type(error).__name__
+    return _LAZY.sub("'dict object'", str(error)) or type(error).__name__
+
+
+def _hint_for_absent(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the hint for a filter or test, ``what``, that Jinja2 does not have."""
+    if what == "filter" and (meant := filter_meant(name)):
+        return meant
+    near = closest(name, known, _SIMILARITY)
+    return f"did you mean {near}?" if near else f"the {what}s are those of Jinja2, without those of Ansible"
 
 
 def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
@@ -134,10 +151,27 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
         maps = {name: value for name, value in variables.items() if isinstance(value, Mapping)}
         if holder := next((name for name, value in maps.items() if found[1] in value), None):
             return f"did you mean {holder}.{found[1]}?"
-        names = variables if found[1] else [key for key in chain(*maps.values()) if isinstance(key, str)]
-        near = closest(found[1] or found[2], names)
-        return f"did you mean {near}?" if near else "give it a default: | default(...)"
+        if found[1]:
+            return variable_meant(found[1]) or _nearest(found[1], variables)
+        holder_of_key = _holder(error)
+        is_facts = holder_of_key is not None and holder_of_key is variables.get("Facts")
+        return (fact_meant(found[2]) if is_facts else None) or _nearest(found[2], holder_of_key or ())
     return None
+
+
+def _nearest(name: str, known: Iterable[object]) -> str:
+    near = closest(name, known, _SIMILARITY)
+    return f"did you mean {near}?" if near else "give it a default: | default(...)"
+
+
+def _holder(error: UndefinedError) -> Mapping[str, Any] | None:
+    """Return the map that lacks the key: Jinja keeps it in the undefined value that raised ``error``."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    undefined = trace.tb_frame.f_locals.get("self") if trace is not None else None
+    of = getattr(undefined, "_undefined_obj", None) if isinstance(undefined, Undefined) else None
+    return of if isinstance(of, Mapping) else None
 
 
 class JinjaEngine:

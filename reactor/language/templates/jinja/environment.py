@@ -5,7 +5,7 @@ All renderings share the environment. So the loader of the current rendering is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -61,7 +61,29 @@ DEFAULT_DELIMITERS = ("{{", "}}")
 
 
 class _Generator(CodeGenerator):
-    """Generates code that charges each iteration of a loop, and each result of ``~``."""
+    """Generates code that charges each iteration of a loop, and each result of ``~``.
+
+    Unlike Jinja, it refuses an unknown filter or test also within a condition, where only a run would find it, unless
+    the template asks which there are.
+    """
+
+    _asks = False
+
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:  # noqa: N802
+        self._asks = any(test.name in ("filter", "test") for test in node.find_all(nodes.Test))
+        super().visit_Template(node, frame)
+
+    def visit_Filter(self, node: nodes.Filter, frame: Frame) -> None:  # noqa: N802
+        self._require("filter", node, self.environment.filters)
+        super().visit_Filter(node, frame)
+
+    def visit_Test(self, node: nodes.Test, frame: Frame) -> None:  # noqa: N802
+        self._require("test", node, self.environment.tests)
+        super().visit_Test(node, frame)
+
+    def _require(self, what: str, node: nodes.Filter | nodes.Test, known: Container[str]) -> None:
+        if node.name not in known and not self._asks:
+            self.fail(f"No {what} named {node.name!r}.", node.lineno)
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  Jinja calls it by this name
         step = nodes.ExprStmt(nodes.EnvironmentAttribute("step"), lineno=node.lineno)
