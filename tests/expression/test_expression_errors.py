@@ -114,3 +114,11 @@ def test_a_message_never_repeats_a_long_value():
     with pytest.raises(ExpressionError) as caught:
         parse_expression("int(repeat('x', 100000))").evaluate(SCOPE)
     assert len(caught.value.message) < 250
+
+
+def test_each_expression_of_a_text_that_cannot_be_parsed_is_an_error():
+    text = "a {{ 1 + }}\nb {{ Data.name }}\nc ${ [1 }\n"
+    with pytest.raises(ExpressionError) as caught:
+        parse_template(text)
+    found = (caught.value, *caught.value.others)
+    assert [(each.code, text.count("\n", 0, each.start)) for each in found] == [("R0301", 0), ("R0301", 2)]

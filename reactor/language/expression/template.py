@@ -113,12 +113,18 @@ class Template:
         self.text = text
         self._parts: list[str | tuple[Expression, int]] = []
         self._expressions: list[tuple[Expression, int]] = []
+        errors: list[ExpressionError] = []
         position = 0
         for piece in pieces(text):
-            found = (_parsed(text[piece.inner : piece.close], piece.inner), piece.inner)
+            try:
+                found = (cached_expression(text[piece.inner : piece.close]), piece.inner)
+            except ExpressionError as error:
+                errors.append(error.moved(piece.inner))
+                continue
             self._parts += (text[position : piece.start], found)
             self._expressions.append(found)
             position = piece.end
+        raise_first(errors)
         self._parts.append(text[position:])
         self._parts = [part for part in self._parts if part != ""]
         self.may_be_unclosed = text.find("{", position) >= 0
@@ -264,13 +270,6 @@ def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, kno
         evaluation.warnings.append(
             ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)
         )
-
-
-def _parsed(text: str, start: int) -> Expression:
-    try:
-        return cached_expression(text)
-    except ExpressionError as error:
-        raise error.moved(start) from None
 
 
 def _moved(found: Expression, start: int, evaluation: Evaluation) -> Any:
