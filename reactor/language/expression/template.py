@@ -148,7 +148,7 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """Return the string with each expression replaced by the string of its value."""
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         with report_all_missing(self._missing, scope):
             return evaluation.mark_secret(
@@ -159,7 +159,7 @@ class Template:
         """Return the value of the expression if the rest of the string is only spaces; else the rendered string."""
         if not self._is_one_value:
             return self.render(scope)
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         expression, start = self._expressions[0]
         with report_all_missing(self._missing, scope):
@@ -172,7 +172,7 @@ class Template:
 
     def match(self, scope: Scope) -> tuple[str, bool]:
         """Return the rendered string, and whether any expression had a value that is not nil and not empty."""
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         matched: list[bool] = []
         with report_all_missing(self._missing, scope):
@@ -198,8 +198,8 @@ class Template:
         """Return the roots and the host functions that it uses, including ``lookup``."""
         return frozenset().union(*(expression.names() for expression, _ in self._expressions))
 
-    def _check(self, scope: Scope) -> None:
-        """Check the names in all expressions, before any of these touches a secret."""
+    def check(self, scope: Scope) -> None:
+        """Raise ExpressionError for names that ``scope`` lacks, before any expression touches a secret."""
         for expression, _ in self._expressions:
             try:
                 expression.check(scope)
