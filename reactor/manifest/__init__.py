@@ -18,7 +18,7 @@ A manifest passes through these modules in this order:
 - roles and defaults: `parameters` (what a role takes), `role_calls` (a role as a manifest uses it), `kind_defaults`
   (properties of all resources of a kind), `ccm_parts` (what the ``ccm:`` form renders);
 - from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `loops` (`for_each`:
-  one entry that makes several resources), `values` and
+  one entry that makes several resources), `loop_bodies` (the problems of a loop without elements), `values` and
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
   or one of `placeholders` for an invalid one), `prototypes` (many resources with the same properties), `deferred`
   (values that are evaluated when the resource is checked), `deferred_elements` (loops over such values), `outside`

@@ -254,23 +254,33 @@ class Binder:
                 return
             context = self._loops.outside.expression_context
             with self._factory.deferred_loop(model, name, declaration, context) as elements:
-                if elements is not None:
-                    yield from self._each(model, body, self._loops.over(body, elements))
+                if elements is None:
+                    self._check_body(model, name, declaration)
+                else:
+                    yield from self._each(model, name, declaration, self._loops.over(body, elements))
             return
-        yield from self._each(model, body, self._loops.iterations(body))
+        yield from self._each(model, name, declaration, self._loops.iterations(body))
 
     def _each(
-        self, model: type[Resource], body: Mapping, found: list[Iteration] | None
+        self, model: type[Resource], name: str, declaration: Declaration, found: list[Iteration] | None
     ) -> Iterator[Iteration]:
-        if found is None:  # it is not known which resources there are
+        body = declaration.body
+        if found is None or body is None:  # it is not known which resources there are
             self._resource_table.unread = True
         elif not found:
+            self._check_body(model, name, declaration)
             # Roles may have resources of any kind.
             self._resource_table.broken.add("*#*" if issubclass(model, Composite) else f"{model.kind}#*")
         else:
             for iteration in found:
                 with self._problems.in_iteration(iteration.key, body.key_at(FOR_EACH)):
                     yield iteration
+
+    def _check_body(self, model: type[Resource], name: str, declaration: Declaration) -> None:
+        """Report what is wrong with a loop that makes nothing yet, whatever its elements will be."""
+        from reactor.manifest.loop_bodies import check_body  # noqa: PLC0415 - few loops have no elements
+
+        check_body(model, name, declaration, self._problems, self._loops.outside.expression_context.scope)
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""

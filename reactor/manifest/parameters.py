@@ -36,6 +36,13 @@ _PYTHON: AbstractMapping[str, tuple[type, ...]] = {
     "map": (dict,),
     "any": (object,),
 }
+_RULES_OF: AbstractMapping[str, tuple[Type, ...]] = {
+    "of": ("list", "map"),
+    "minimum": ("integer", "number"),
+    "maximum": ("integer", "number"),
+    "pattern": ("string",),
+}
+"""The rules that look at values of some types only, and these types."""
 _CALLED = {"boolean": "true or false", "integer": "an integer", "any": "a value"}
 
 
@@ -48,7 +55,7 @@ class Parameter(Model):
     """The type of each element of a list or map."""
     default: Any = None
     """The value if the caller gives none; a parameter without a default is required. It may use Data and Facts."""
-    choices: list[Any] | None = None
+    choices: Annotated[list[Any] | None, Field(min_length=1)] = None
     """The only values that are allowed."""
     minimum: int | FiniteFloat | None = None
     """The smallest number that is allowed."""
@@ -134,11 +141,40 @@ def _add(  # noqa: PLR0917 - all of one declaration
     except FunctionError as error:
         problems.add("R0120", f"pattern: {error.message}", node.value_at("pattern"), error.hint)
         return
+    if not _has_fitting_rules(parameter, name, node, problems):
+        return
     has_default = "default" in node
     if has_default and parameter.default is not None:
         for fault in _faults(parameter, parameter.default, f"the default of {name}", ()):
             problems.add("R0121", fault.message, node.value_at("default"), fault.hint)
     found[name] = Declared(parameter, at, has_default)
+
+
+def _has_fitting_rules(parameter: Parameter, name: str, node: Mapping, problems: Problems) -> bool:
+    """Return whether the rules can hold for values of the type. Reports those that never could, or would always."""
+    found: list[tuple[str, int, str]] = []
+    for rule, types in _RULES_OF.items():
+        if rule in node and parameter.type not in (*types, "any"):
+            message = f"{rule} goes with the type {listed(types)}, and {name} is of type {parameter.type}"
+            found.append((message, node.value_at(rule), "remove it, or change the type"))
+    for choice in parameter.choices or ():
+        if not _is_a(choice, parameter.type):
+            fault = _wrong_type(f"each of the choices of {name}", (), parameter.type, choice)
+            found.append(
+                (fault.message, node.value_at("choices"), fault.hint or "remove it, or change the type")
+            )
+    low, high = parameter.minimum, parameter.maximum
+    if low is not None and high is not None and low > high:
+        found.append(
+            (
+                f"no value of {name} is at least {low} and at most {high}",
+                node.value_at("minimum"),
+                "swap the two",
+            )
+        )
+    for message, at, hint in found:
+        problems.add("R0120", message, at, hint)
+    return not found
 
 
 def bind(
@@ -198,7 +234,7 @@ def _wrong_type(label: str, path: PropertyPath, wanted: str, value: Any) -> Faul
     hint = None
     if wanted == "string" and isinstance(value, int | float):
         hint = "put it in quotes"
-    elif wanted in ("integer", "number") and isinstance(value, str):
+    elif wanted in ("integer", "number") and isinstance(value, str) and re.fullmatch(r"-?[0-9.]+", value):
         hint = "write it without quotes"
     called = _CALLED.get(wanted, f"a {wanted}")
     if wanted == "number" and isinstance(value, float):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from processes_of_cli import GUARD, environment, finish, spawned, wait_until
+from processes_of_cli import GUARD, environment, finish, spawned, wait_until, with_constant
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 
@@ -361,21 +361,26 @@ def test_nothing_that_a_manifest_pulls_in_may_be_of_another_user(tmp_path, place
     assert ran() or (place / "made/ran").exists()
 
 
-def test_a_running_manifest_that_is_given_away_is_not_adopted(place, tmp_path, ran):
-    manifest = place / "m.yaml"
+def test_a_running_manifest_that_is_given_away_is_not_adopted_until_it_can_be_trusted(place, tmp_path, ran):
+    """A hint may say `chmod o-w DIRECTORY`, and no event tells of the mode of a directory above."""
+    manifest, said, foreign = place / "m.yaml", tmp_path / "said", place / "foreign.yaml"
     text = "resources: [{{exec: [{{first: {{command: 'touch {}'}}}}]}}]"
     manifest.write_text(text.format(tmp_path / "first"))
-    said = tmp_path / "said"
-    with said.open("wb") as log, spawned("run", manifest, stderr=log) as process:
+    at_once = with_constant("reactor.cli.running.reloading", "FACTS_INTERVAL", 0.05)
+    with said.open("wb") as log, spawned("run", manifest, program=at_once, stderr=log) as process:
         wait_until((tmp_path / "first").exists)
-        foreign = place / "foreign.yaml"
         foreign.write_text(text.format(tmp_path / "ran"))
         given_away(foreign)
         foreign.replace(manifest)
         wait_until(lambda: "can't be trusted" in said.read_text() or ran())
+        place.chmod(0o777)
+        wait_until(lambda: f"{place} can be written by every user" in said.read_text() or ran())
+        os.chown(manifest, 0, 0)
+        assert not ran()
+        place.chmod(0o755)
+        wait_until(ran)
         process.terminate()
         process.wait(GUARD)
-    assert not ran()
 
 
 def test_a_user_who_is_not_root_is_as_careful(place, ran, open_tmp_path):

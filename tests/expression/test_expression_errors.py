@@ -154,3 +154,11 @@ def test_a_word_of_ansible_or_puppet_is_answered_with_what_there_is_here(text, h
     with pytest.raises(ExpressionError) as caught:
         parse_expression(text).evaluate(Scope(names, strict=True))
     assert hint in (caught.value.hint or "")
+
+
+def test_each_expression_of_a_text_that_cannot_be_parsed_is_an_error():
+    text = "a {{ 1 + }}\nb {{ Data.name }}\nc ${ [1 }\n"
+    with pytest.raises(ExpressionError) as caught:
+        parse_template(text)
+    found = (caught.value, *caught.value.others)
+    assert [(each.code, text.count("\n", 0, each.start)) for each in found] == [("R0301", 0), ("R0301", 2)]

@@ -201,3 +201,33 @@ def test_two_loops_of_one_name_are_two_resources_and_their_elements_must_differ(
     assert {"page#/a", "page#/b"} <= resources.keys()
     outputs[f"{LOOP_REF} (2)"] = known("a")[LOOP_REF]
     assert "page#/a is declared twice" in [each.message for each in load(text, outputs)[2]]
+
+
+BROKEN = [
+    ("{sise: 1}", "R0106", "page has no property 'sise'"),
+    ('{sise: "{{ item }}"}', "R0106", "page has no property 'sise'"),
+    ("{size: one}", "R0109", "size must be an integer, not 'one'"),
+    ('{content: "{{ itm }}"}', "R0302", "unknown name itm"),
+    ('{tags: [a, "{{ subitem }}"]}', "R0302", "unknown name subitem"),
+    ('{content: "{{ upper( }}"}', "R0301", "unexpected end of the expression"),
+    ("{control: {if: itm == 1}}", "R0302", "unknown name itm"),
+]
+
+
+@pytest.mark.parametrize("elements", ["{{ output('job#list').names }}", "{{ [] }}"])
+@pytest.mark.parametrize(("body", "code", "message"), BROKEN)
+def test_what_is_wrong_whatever_the_elements_are_is_reported_without_elements(
+    load, elements, body, code, message
+):
+    text = 'resources: [{job: [list: {}]}, {page: ["/{{ item }}": {ensure: present, for_each: "%s", %s]}]\n'
+    [problem] = load(text % (elements, body[1:]))[2]
+    assert (problem.code, problem.message) == (code, message)
+
+
+@pytest.mark.parametrize("elements", ["{{ output('job#list').names }}", "{{ [] }}"])
+def test_what_may_become_right_with_the_elements_is_no_problem_without_them(load, elements):
+    text = (
+        'resources: [{job: [list: {}]}, {page: ["{{ item.path }}{{ subkey }}": {for_each: "%s", subitems: "{{ item.of }}", '
+        'content: "{{ Data.nope }}", size: "{{ item.size }}", control: {if: item.wanted}}]}]\n'
+    )
+    assert load(text % elements)[2] == []

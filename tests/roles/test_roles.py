@@ -197,6 +197,28 @@ def test_a_pattern_of_a_role_cannot_hold_up_the_load(tree):
         ("{port: {type: integer, default: x}}", "R0121", "the default of port must be an integer, not 'x'"),
         ("{port: {typ: integer}}", "R0106", "the parameter port has no property 'typ'"),
         ("{port: {pattern: '('}}", "R0120", "pattern: invalid regular expression: missing )"),
+        ("{port: {choices: [], default: 80}}", "R0111", "choices: it must have at least 1 item"),
+        (
+            "{port: {type: integer, choices: ['80'], default: 80}}",
+            "R0120",
+            "each of the choices of port must be an in",
+        ),
+        (
+            "{port: {type: integer, pattern: '8.', default: 80}}",
+            "R0120",
+            "pattern goes with the type string, and port",
+        ),
+        (
+            "{port: {type: string, minimum: 1, default: a}}",
+            "R0120",
+            "minimum goes with the type integer or number",
+        ),
+        ("{port: {type: string, of: string, default: a}}", "R0120", "of goes with the type list or map"),
+        (
+            "{port: {minimum: 9, maximum: 1, default: 5}}",
+            "R0120",
+            "no value of port is at least 9 and at most 1",
+        ),
         ("{port: integer}", "R0122", "the parameter 'port' has no value"),
         ("{share: {type: number, maximum: .nan}}", "R0109", "maximum must be"),
         ("[port]", "R0120", "parameters must be a map, not a list"),

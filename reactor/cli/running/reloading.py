@@ -49,7 +49,7 @@ REFETCH_INTERVAL = 60.0
 LINK_INTERVAL = 30.0
 """Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
 FACTS_INTERVAL = 10.0
-"""Seconds between two checks of the facts that a manifest uses, and two attempts to read one that can't be read."""
+"""Seconds between two checks of the facts that a manifest uses, and two attempts to read what can't be read or trusted."""
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -83,7 +83,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
-        self._is_asked, self._is_unreadable = True, False  # what can't be read is tried again unasked
+        self._is_asked, self._is_tried_again = True, False  # a directory above a file announces no new mode
         self._problems: tuple[str, ...] = ()
         self.rejected: Collection[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
@@ -231,7 +231,7 @@ class Reloader:
 
     async def _reload_on_request(self) -> None:
         while True:
-            with trio.move_on_after(FACTS_INTERVAL if self._is_unreadable else math.inf) as scope:
+            with trio.move_on_after(FACTS_INTERVAL if self._is_tried_again else math.inf) as scope:
                 await self._wanted.wait()
             await trio.sleep(SETTLE)
             self._is_asked = not scope.cancelled_caught
@@ -263,7 +263,7 @@ class Reloader:
             return None
         self.rejected = ()
         before, self._generation, self._read_at = self._generation, generation, read_at
-        self._is_unreadable, self._problems = False, ()
+        self._is_tried_again, self._problems = False, ()
         self._is_renewed.set()
         self._is_renewed = trio.Event()
         self._follow(generation.files)
@@ -283,7 +283,7 @@ class Reloader:
         error.__traceback__ = None  # its frames hold what was loaded, in a cycle
         self._read_at, self.rejected = read_at, self._names
         self._follow((*self._watched, *error.files))
-        self._is_unreadable = any(each.code == "R0101" for each in error.diagnostics)
+        self._is_tried_again = any(each.code in ("R0101", "R0401") for each in error.diagnostics)
         problems = tuple(in_one_line(each, shown(self._names)) for each in error.diagnostics)
         if problems == self._problems and not self._is_asked:
             return error

@@ -113,12 +113,18 @@ class Template:
         self.text = text
         self._parts: list[str | tuple[Expression, int]] = []
         self._expressions: list[tuple[Expression, int]] = []
+        errors: list[ExpressionError] = []
         position = 0
         for piece in pieces(text):
-            found = (_parsed(text[piece.inner : piece.close], piece.inner), piece.inner)
+            try:
+                found = (cached_expression(text[piece.inner : piece.close]), piece.inner)
+            except ExpressionError as error:
+                errors.append(error.moved(piece.inner))
+                continue
             self._parts += (text[position : piece.start], found)
             self._expressions.append(found)
             position = piece.end
+        raise_first(errors)
         self._parts.append(text[position:])
         self._parts = [part for part in self._parts if part != ""]
         self.may_be_unclosed = text.find("{", position) >= 0
@@ -142,7 +148,7 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """Return the string with each expression replaced by the string of its value."""
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         with report_all_missing(self._missing, scope):
             return evaluation.mark_secret(
@@ -153,7 +159,7 @@ class Template:
         """Return the value of the expression if the rest of the string is only spaces; else the rendered string."""
         if not self._is_one_value:
             return self.render(scope)
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         expression, start = self._expressions[0]
         with report_all_missing(self._missing, scope):
@@ -166,7 +172,7 @@ class Template:
 
     def match(self, scope: Scope) -> tuple[str, bool]:
         """Return the rendered string, and whether any expression had a value that is not nil and not empty."""
-        self._check(scope)
+        self.check(scope)
         evaluation = Evaluation(scope)
         matched: list[bool] = []
         with report_all_missing(self._missing, scope):
@@ -192,8 +198,8 @@ class Template:
         """Return the roots and the host functions that it uses, including ``lookup``."""
         return frozenset().union(*(expression.names() for expression, _ in self._expressions))
 
-    def _check(self, scope: Scope) -> None:
-        """Check the names in all expressions, before any of these touches a secret."""
+    def check(self, scope: Scope) -> None:
+        """Raise ExpressionError for names that ``scope`` lacks, before any expression touches a secret."""
         for expression, _ in self._expressions:
             try:
                 expression.check(scope)
@@ -264,13 +270,6 @@ def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, kno
         evaluation.warnings.append(
             ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)
         )
-
-
-def _parsed(text: str, start: int) -> Expression:
-    try:
-        return cached_expression(text)
-    except ExpressionError as error:
-        raise error.moved(start) from None
 
 
 def _moved(found: Expression, start: int, evaluation: Evaluation) -> Any:
