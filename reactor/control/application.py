@@ -88,13 +88,13 @@ class Endpoints:
             or not is_valid_duration(seconds)
         ):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
-        paused = self._run_handle.pause(_match(body), float(seconds), reason_of(body))
+        paused = self._run_handle.pause([_match(body)], float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})
 
     async def resume(self, request: Request) -> Response:
         """End the pauses of the resources that match."""
         body = await body_of(request, {"match"})
-        return JSONResponse({"resumed": self._run_handle.resume(_match(body))})
+        return JSONResponse({"resumed": self._run_handle.resume([_match(body)])})
 
 
 class EventStream:
