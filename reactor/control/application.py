@@ -13,11 +13,18 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.full_checks import LARGEST_REQUEST, REQUEST_KEYS, PartQueue
+from reactor.control.full_checks import LARGEST_REQUEST, REQUEST_FORM, PartQueue
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.protocol import RefusedError, StatusQuery
-from reactor.control.requests import body_of, cancel_at_disconnect, failure_handlers, reason_of, refuse
+from reactor.control.requests import (
+    body_of,
+    cancel_at_disconnect,
+    failure_handlers,
+    reason_of,
+    refuse,
+    require_form,
+)
 from reactor.control.run_handle import RunHandle
 
 PREFIX = "/v1"
@@ -88,13 +95,13 @@ class Endpoints:
             or not is_valid_duration(seconds)
         ):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
-        paused = self._run_handle.pause(_match(body), float(seconds), reason_of(body))
+        paused = self._run_handle.pause([_match(body)], float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})
 
     async def resume(self, request: Request) -> Response:
         """End the pauses of the resources that match."""
         body = await body_of(request, {"match"})
-        return JSONResponse({"resumed": self._run_handle.resume(_match(body))})
+        return JSONResponse({"resumed": self._run_handle.resume([_match(body)])})
 
 
 class EventStream:
@@ -132,7 +139,8 @@ class FullCheckStream:
         """Stream what a one-shot run would show. A client that leaves, or reads too slowly, does not delay the run."""
         if (answering := self._run_handle.answering) is None:
             refuse("this run makes no full checks", "it was not started with 'reactor run'")
-        request = await body_of(Request(scope, receive), REQUEST_KEYS, LARGEST_REQUEST, has_bytes=True)
+        request = await body_of(Request(scope, receive), REQUEST_FORM.keys(), LARGEST_REQUEST, has_bytes=True)
+        require_form(request, REQUEST_FORM)
         place = place_of(scope)
         place.stay()
         parts = PartQueue(place.leave)

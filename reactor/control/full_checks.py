@@ -13,9 +13,20 @@ from reactor.control.broadcast import LIMIT
 LARGEST_REQUEST = 4 << 20
 """Bytes. It has the environment of the client."""
 
-REQUEST_KEYS = frozenset(
-    ("inputs", "real_paths", "process", "mounts", "environ", "has_environment_file", "format", "diff", "detailed_exitcodes", "stdout", "stderr")
-)  # fmt: skip
+REQUEST_FORM: dict[str, Any] = {
+    "inputs": dict,
+    "real_paths": list,
+    "process": dict,
+    "mounts": [(str, str, str)],
+    "environ": dict,
+    "has_environment_file": bool,
+    "format": str,
+    "diff": bool,
+    "detailed_exitcodes": bool,
+    "stdout": {"is_terminal": bool, "width": int},
+    "stderr": {"is_terminal": bool},
+}
+"""The keys of a request, with the types of their values; see `reactor.control.requests.require_form`."""
 
 HEARTBEAT = 2.0
 """Seconds after which an empty line is sent, so that the client knows that we live."""

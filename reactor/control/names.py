@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from reactor.graph.globs import HOW_TO_WRITE, covers
 if TYPE_CHECKING:
     from reactor.engine.vertex_table import VertexTable
     from reactor.resource.base import Resource
+
+_WILDCARDS = re.compile(r"[*?[]")
 
 
 class UnknownNameError(ReactorError):
@@ -48,12 +51,32 @@ def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str,
         yield vertex, tuple(found)
 
 
-def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
-    """The matching vertices in order, with the members of matching composites. Raises UnknownNameError for none."""
-    found = [vertex for vertex, names in names_by_vertex(vertex_table) if covers(pattern, names)]
-    if not found:
-        raise unknown(vertex_table, pattern)
-    return found
+class NamesInForce:
+    """The names of the present vertices, to find what many patterns match: only a glob is compared with all names."""
+
+    def __init__(self, vertex_table: VertexTable) -> None:
+        self._vertex_table = vertex_table
+        self._vertices: dict[str, list[int]] = {}
+        for vertex, names in names_by_vertex(vertex_table):
+            for name in names:
+                self._vertices.setdefault(name, []).append(vertex)
+
+    def matching(self, pattern: str) -> list[int]:
+        """The matching vertices in order, with the members of matching composites; empty for none."""
+        if not _WILDCARDS.search(pattern):
+            return self._vertices.get(pattern, [])
+        return sorted(
+            {v for name, found in self._vertices.items() if covers(pattern, (name,)) for v in found}
+        )
+
+    def require(self, patterns: Iterable[str]) -> list[int]:
+        """The vertices that match any of ``patterns``. Raises UnknownNameError if one matches none."""
+        found: dict[int, None] = {}
+        for pattern in patterns:
+            if not (vertices := self.matching(pattern)):
+                raise unknown(self._vertex_table, pattern)
+            found.update(dict.fromkeys(vertices))
+        return [*found]
 
 
 def find(vertex_table: VertexTable, name: str) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
 
 from reactor.clock import STEP, uptime
-from reactor.control.names import matching, names_by_vertex
-from reactor.control.pause_file import Pause, PauseFile, effective, moved
+from reactor.control.names import NamesInForce
+from reactor.control.pause_file import Pause, PauseFile, moved
 from reactor.engine.events import Paused, Resumed
 
 if TYPE_CHECKING:
@@ -70,21 +70,24 @@ class PauseController:
             if self._follow_clock() or self._nap() == 0:
                 self.apply()
 
-    def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
-        """Pause the resources that match ``pattern`` for some seconds. Returns their refs. Raises UnknownNameError and OSError."""
+    def pause(self, patterns: Collection[str], seconds: float, reason: str) -> list[str]:
+        """Pause the resources that match any of ``patterns`` for some seconds. Return their refs.
+
+        Raises UnknownNameError if a pattern matches none, and OSError. Then nothing is paused.
+        """
         self._follow_clock()
         now = self._clock()
-        refs = [self._vertex_table.refs[vertex] for vertex in matching(self._vertex_table, pattern)]
-        self._pauses = self._file.add(pattern, now, now + seconds, reason)
+        found = NamesInForce(self._vertex_table).require(patterns)
+        self._pauses = self._file.add(patterns, now, now + seconds, reason)
         self.apply()
-        return refs
+        return [self._vertex_table.refs[vertex] for vertex in found]
 
-    def resume(self, pattern: str) -> list[str]:
-        """End the pauses of resources that match ``pattern``. Return the refs that were paused; raises as `pause`."""
-        matching(self._vertex_table, pattern)
+    def resume(self, patterns: Collection[str]) -> list[str]:
+        """End the pauses of resources that match any of ``patterns``. Return the refs that were paused; raises as `pause`."""
+        NamesInForce(self._vertex_table).require(patterns)
         self._follow_clock()
         before = list(self._held)
-        self._pauses = self._file.remove(pattern, self._clock())
+        self._pauses = self._file.remove(patterns, self._clock())
         self.apply()
         return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
 
@@ -130,9 +133,12 @@ class PauseController:
     def _wanted(self) -> dict[int, Pause]:
         if not self._pauses:
             return {}
-        now = self._clock()
-        found = ((v, effective(self._pauses, names, now)) for v, names in names_by_vertex(self._vertex_table))
-        return {vertex: pause for vertex, pause in found if pause is not None}
+        now, names = self._clock(), NamesInForce(self._vertex_table)
+        found: dict[int, Pause] = {}
+        for pause in self._pauses:  # the last one that matches applies
+            if pause.until is None or pause.until > now:
+                found.update(dict.fromkeys(names.matching(pause.pattern), pause))
+        return {vertex: found[vertex] for vertex in sorted(found) if found[vertex].until is not None}
 
     def _nap(self) -> float:
         ends = [pause.until for pause in self._held.values() if pause.until is not None]

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -94,18 +94,20 @@ class PauseFile:
         """The pauses that have not ended at ``now``."""
         return _active(self.read(), now)
 
-    def add(self, pattern: str, now: float, until: float, reason: str) -> tuple[Pause, ...]:
-        """Add a pause, in place of an earlier one with the same pattern. Return all pauses. Raises OSError."""
+    def add(self, patterns: Collection[str], now: float, until: float, reason: str) -> tuple[Pause, ...]:
+        """Add pauses, in place of earlier ones with the same patterns. Return all pauses. Raises OSError."""
         with self._changing() as pauses:
-            pauses[:] = [pause for pause in _active(pauses, now) if pause.pattern != pattern]
-            pauses.append(Pause(pattern, now, until, reason))
+            added = {pattern: Pause(pattern, now, until, reason) for pattern in patterns}
+            pauses[:] = [pause for pause in _active(pauses, now) if pause.pattern not in added]
+            pauses.extend(added.values())
         return tuple(pauses)
 
-    def remove(self, pattern: str, now: float) -> tuple[Pause, ...]:
-        """End the pauses of the resources that match ``pattern``. Return the remaining pauses. Raises OSError."""
+    def remove(self, patterns: Collection[str], now: float) -> tuple[Pause, ...]:
+        """End the pauses of the resources that match any of ``patterns``. Return the remaining pauses. Raises OSError."""
         with self._changing() as pauses:
-            pauses[:] = [p for p in _active(pauses, now) if not covers(pattern, (p.pattern,))]
-            pauses.append(Pause(pattern, now, None, ""))
+            for pattern in patterns:
+                pauses[:] = [p for p in _active(pauses, now) if not covers(pattern, (p.pattern,))]
+                pauses.append(Pause(pattern, now, None, ""))
             pauses[:] = _active(pauses, now)
         return tuple(pauses)
 

@@ -66,6 +66,31 @@ async def body_of(
     return body
 
 
+def require_form(value: Any, form: Any, name: str = "the body") -> None:
+    """Raise BadRequestError unless ``value`` has the ``form``.
+
+    A form is a type, the forms of the keys of an object, a list with the form of each item, or the types of all items.
+    """
+    if not _has_form(value, form):
+        refuse(
+            f"{name} is missing or invalid", "the version of the client and that of the run must be the same"
+        )
+    if isinstance(form, dict):
+        for key, part in form.items():
+            require_form(value.get(key), part, repr(key))
+
+
+def _has_form(value: Any, form: Any) -> bool:
+    match form:
+        case dict():
+            return isinstance(value, dict)
+        case [each]:
+            return isinstance(value, list) and all(_has_form(item, each) for item in value)
+        case tuple():
+            return isinstance(value, list) and [*map(type, value)] == [*form]
+    return isinstance(value, form)
+
+
 def reason_of(body: dict[str, Any]) -> str:
     """The reason of a pause. Raises BadRequestError."""
     reason = body.get("reason")

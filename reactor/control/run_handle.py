@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection
 from typing import Any
 
 import trio
@@ -106,13 +107,13 @@ class RunHandle:
         resource_status = self.status_table.resource_statuses[self.engine.vertex_table.refs[vertex]]
         return record_of(resource_status, self._engine_status(vertex))
 
-    def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
-        """Pause the resources that match. Returns their refs. Raises UnknownNameError, OSError and NoPausesError."""
-        return self._pauses().pause(pattern, seconds, reason)
+    def pause(self, patterns: Collection[str], seconds: float, reason: str) -> list[str]:
+        """Pause the resources that match any of ``patterns``. Returns their refs. Raises UnknownNameError, OSError and NoPausesError."""
+        return self._pauses().pause(patterns, seconds, reason)
 
-    def resume(self, pattern: str) -> list[str]:
+    def resume(self, patterns: Collection[str]) -> list[str]:
         """End the pauses of the resources that match. Returns the refs that were paused; raises as `pause`."""
-        return self._pauses().resume(pattern)
+        return self._pauses().resume(patterns)
 
     def _pauses(self) -> PauseController:
         if self.pause_controller is None:

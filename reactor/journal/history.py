@@ -50,6 +50,7 @@ SELECT source, subscriber, owed_since, paid FROM refreshes
 WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscriber = :subscriber)
 """
 _REVERSIBLE = "SELECT ref FROM originals WHERE kind IS NOT NULL"
+_TIME = int | float | None
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
 
 
@@ -193,8 +194,8 @@ class History:
 
     def refreshes(self, *, source: str | None = None, subscriber: str | None = None) -> list[Refresh]:
         """The refreshes of a source or a subscriber."""
-        found = self._query(_REFRESHES, {"source": source, "subscriber": subscriber})
-        return [Refresh(*row) for row in found]
+        values = {"source": source, "subscriber": subscriber}
+        return [Refresh(*row) for row in self._sound(_REFRESHES, (str, str, _TIME, _TIME), values)]
 
     def pending_refreshes(self) -> frozenset[str]:
         """The refs with a pending refresh."""
@@ -206,7 +207,7 @@ class History:
 
     def applied_since(self, ref: str) -> float | None:
         """The time since which ``ref`` has had its current desired state applied; None if it never was."""
-        found = self._query("SELECT applied FROM resources WHERE ref = :ref", {"ref": ref})
+        found = self._sound("SELECT applied FROM resources WHERE ref = :ref", (float,), {"ref": ref})
         return next((float(applied) for (applied,) in found), None)
 
     def knows(self, ref: str) -> bool:
@@ -219,12 +220,12 @@ class History:
 
     def refs(self) -> list[str]:
         """Every known ref, also of resources that were removed from the manifest."""
-        return [ref for (ref,) in self._query(KNOWN)]
+        return [ref for (ref,) in self._sound(KNOWN, (str,))]
 
     def present(self) -> list[str]:
         """The known refs of the newest manifest, and the refs of removed resources that are not undone yet."""
-        members = {ref for (ref,) in self._query("SELECT ref FROM members")}
-        removed = {ref for (ref,) in self._query(_REVERSIBLE)} - members
+        members = {ref for (ref,) in self._sound("SELECT ref FROM members", (str,))}
+        removed = {ref for (ref,) in self._sound(_REVERSIBLE, (str,))} - members
         return sorted({*self.refs()} & (members | {*filter(self._is_in_newest, removed)}))
 
     def has_left(self, ref: str) -> bool:
@@ -243,7 +244,7 @@ class History:
 
     def aliases(self) -> dict[str, str]:
         """Alias -> ref, for the newest manifest."""
-        return dict(self._query("SELECT name, ref FROM aliases"))
+        return dict(self._sound("SELECT name, ref FROM aliases", (str, str)))
 
     def close(self) -> None:
         """Close the file."""
@@ -254,6 +255,15 @@ class History:
             return self._connection.execute(query, values or {}).fetchall()
         except sqlite3.Error as error:
             raise HistoryError(f"can't read the journal {self._path}: {error}") from error
+
+    def _sound(
+        self, query: str, types: tuple[Any, ...], values: Mapping[str, Any] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """The rows of ``query``, with values of ``types``: SQLite does not detect a value of another type."""
+        found = self._query(query, values)
+        if not all(isinstance(value, of) for row in found for value, of in zip(row, types, strict=True)):
+            raise HistoryError(f"can't read the journal {self._path}: it has a value of the wrong type")
+        return found
 
     def _replaced(self) -> bool:
         try:

@@ -42,7 +42,9 @@ class Alerts:
     def __init__(self, on: tuple[str, ...], wait: float, interval: float, repeat: float) -> None:
         self.waiting: dict[tuple[str, str], Alert] = {}
         self.lasting: dict[str, Alert] = {}
-        self.left_out = 0
+        self._left_out: set[tuple[str, str]] = set()
+        self._left_out_before = 0  # by an earlier run
+        self._reported: set[str] = set()  # the failure was sent, and its end waits
         self._on = frozenset(on)
         self._wait, self._interval, self._repeat = wait, interval, repeat
         self._sent_at: float | None = None
@@ -51,6 +53,12 @@ class Alerts:
         self._group_at: float | None = None
         self._attempts = 0
         self._in_flight: dict[tuple[str, str], Alert] = {}
+        self._left_out_in_flight: set[tuple[str, str]] = set()
+
+    @property
+    def left_out(self) -> int:
+        """How many alerts wait beyond `MOST`."""
+        return self._left_out_before + len(self._left_out)
 
     def failed(self, ref: str, reason: str, time: float, now: float) -> None:
         """A check of ``ref`` failed at ``time``, in seconds since 1970."""
@@ -69,15 +77,18 @@ class Alerts:
             if "recovered" in self._on:
                 alert.ended = time
                 self.waiting[FAILED, ref] = alert
+                self._reported.add(ref)
                 self._schedule(now)
             return
+        self._left_out.discard((FAILED, ref))
         alert = self.waiting.get((FAILED, ref))
         if alert is None or alert.ended is not None:
             return
-        if self._attempts == 0 and self._group_at is not None and now < self._group_at and alert.times == 1:
-            self._drop(FAILED, ref)
-        else:
+        was_tried = self._attempts > 0 or self._group_at is None or now >= self._group_at
+        if was_tried or ref in self._reported:
             alert.ended = time
+        else:
+            self._drop(FAILED, ref)
 
     def flapping(self, ref: str, reason: str, time: float, now: float) -> None:
         """The resource differs again as fast as it is repaired."""
@@ -101,10 +112,11 @@ class Alerts:
         If nothing waits, these are the failures that last.
         """
         self._in_flight = {key: Alert(**asdict(each)) for key, each in self.waiting.items()}
+        self._left_out_in_flight = set(self._left_out)
         found = [*self._in_flight.values()] or [Alert(**asdict(each)) for each in self.lasting.values()]
         return sorted(found, key=lambda each: each.began), self.left_out
 
-    def delivered(self, left_out: int, now: float) -> None:
+    def delivered(self, now: float) -> None:
         """The last `batch` was sent. Alerts that changed meanwhile still wait."""
         for key, sent in self._in_flight.items():
             current = self.waiting.pop(key, None)
@@ -112,10 +124,13 @@ class Alerts:
                 self._sent[key] = now
             elif sent.ended is None:
                 self._still_failed(key, sent, current)
-            elif current is not None and current.ended is None:  # it failed again meanwhile
-                self.waiting[key] = current
+            else:
+                self._reported.discard(key[1])
+                if current is not None and current.ended is None:  # it failed again meanwhile
+                    self.waiting[key] = current
         self._in_flight = {}
-        self.left_out -= left_out
+        self._left_out -= self._left_out_in_flight
+        self._left_out_before = 0
         self._attempts, self._retry_at, self._sent_at = 0, None, now
         self._group_at = now + self._interval
         self._sent = {key: at for key, at in self._sent.items() if now - at < self._repeat}
@@ -143,7 +158,7 @@ class Alerts:
         """Continue with the `state` of an earlier run. ``since`` is then the time of the last message on this clock."""
         self.waiting = {(each["kind"], each["ref"]): Alert(**each) for each in state["waiting"][:MOST]}
         self.lasting = {each["ref"]: Alert(**each) for each in state["lasting"][:MOST]}
-        self.left_out = int(state["left_out"])
+        self._left_out_before = int(state["left_out"])
         self._sent_at = state["since"]
         if self.waiting or self.left_out:
             self._attempts = 1  # a recovery is sent now: an earlier run may have tried to send the failure
@@ -154,6 +169,7 @@ class Alerts:
         if current is not None and current.ended is not None:
             if "recovered" in self._on:
                 self.waiting[key] = current
+                self._reported.add(key[1])
         else:
             self.lasting[key[1]] = current or sent
 
@@ -168,8 +184,9 @@ class Alerts:
             alert.times += 1
             alert.reason, alert.ended = reason[:_LONGEST], None
         elif len(self.waiting) >= MOST:
-            self.left_out += 1
+            self._left_out.add((kind, ref))
         else:
+            self._left_out.discard((kind, ref))
             self.waiting[kind, ref] = Alert(kind, ref, reason[:_LONGEST], time)
         self._schedule(now)
 

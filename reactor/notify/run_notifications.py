@@ -191,7 +191,7 @@ class Notifications:
             alerts.refused(trio.current_time())
             self._complain(name, error)
         else:
-            alerts.delivered(left_out, trio.current_time())
+            alerts.delivered(trio.current_time())
             if self._complaints.pop(name, None) is not None:
                 self._warn(f"notify {name}: messages are delivered again")
         self._pulse()

@@ -18,7 +18,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.names import matching
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.requests import (
     BadRequestError,
@@ -119,26 +118,13 @@ class Endpoints:
     async def pause(self, request: Request) -> Response:
         """Pause the resources that match any of the globs."""
         body = await body_of(request, {"refs", "for", "reason"})
-        globs, seconds, reason = self._globs(body), _seconds(body), reason_of(body)
-        refs = [ref for glob in globs for ref in self._page.run_handle.pause(glob, seconds, reason)]
-        return _json({"paused": list(dict.fromkeys(refs))})
+        globs, seconds, reason = _globs(body), _seconds(body), reason_of(body)
+        return _json({"paused": self._page.run_handle.pause(globs, seconds, reason)})
 
     async def resume(self, request: Request) -> Response:
         """End the pauses of the resources that match any of the globs."""
-        globs = self._globs(await body_of(request, {"refs"}))
-        refs = [ref for glob in globs for ref in self._page.run_handle.resume(glob)]
-        return _json({"resumed": refs})
-
-    def _globs(self, body: dict[str, Any]) -> list[str]:
-        """The globs in the request. Each must match a resource: a request takes effect completely or not at all."""
-        globs = body.get("refs")
-        if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
-            refuse(
-                "'refs' must be a list of strings", "write each as kind#name, * matches anything; [] for all"
-            )
-        for glob in globs:
-            matching(self._page.engine.vertex_table, glob)
-        return globs or ["*"]
+        globs = _globs(await body_of(request, {"refs"}))
+        return _json({"resumed": self._page.run_handle.resume(globs)})
 
 
 def _json(value: Any, status: int = 200) -> Response:
@@ -159,6 +145,13 @@ def _limit(request: Request) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= KEPT):
         refuse(f"limit={text} is not a number of events", f"from 1 to {KEPT}")
     return int(text)
+
+
+def _globs(body: dict[str, Any]) -> list[str]:
+    globs = body.get("refs")
+    if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
+        refuse("'refs' must be a list of strings", "write each as kind#name, * matches anything; [] for all")
+    return [*dict.fromkeys(globs)] or ["*"]
 
 
 def _seconds(body: dict[str, Any]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -9,7 +10,10 @@ import pytest
 from asked_worlds import IN_ORDER, TWO, AskedWorld
 from processes_of_cli import finish, spawned, up_to
 
+from reactor.cli.asking import request_of
 from reactor.cli.running.answering import same_files
+from reactor.control.full_checks import REQUEST_FORM
+from reactor.control.requests import BadRequestError, require_form
 
 
 def differing(world, *args, manifest=None, **variables):
@@ -43,6 +47,18 @@ def test_the_same_inputs_are_accepted_in_any_form(tmp_path, monkeypatch):
         with spawned(*world.words("--fact=a=b")[:-1], "site.yaml", env=world.environment()) as process:
             assert finish(process).code == 0
         assert differing(world) == "--fact"
+
+
+def test_a_request_that_lacks_something_is_refused_in_words_before_anything_is_checked():
+    request = json.loads(json.dumps(request_of(("site.yaml",), {})))
+    require_form(request, REQUEST_FORM)
+    for key in REQUEST_FORM:
+        for wrong in ({name: part for name, part in request.items() if name != key}, {**request, key: 5.5}):
+            with pytest.raises(BadRequestError, match=f"'{key}' is missing or invalid"):
+                require_form(wrong, REQUEST_FORM)
+    for wrong in ({"mounts": [["8:1", "/"]]}, {"mounts": [["8:1", "/", 5]]}, {"stdout": {"width": 80}}):
+        with pytest.raises(BadRequestError, match="is missing or invalid"):
+            require_form({**request, **wrong}, REQUEST_FORM)
 
 
 def test_a_variable_that_is_not_utf8_is_a_variable_like_others(tmp_path):

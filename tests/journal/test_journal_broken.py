@@ -397,6 +397,27 @@ def test_a_reader_of_a_damaged_event_is_reported_so(directory, damaged):
         list(history.entries())
 
 
+@pytest.mark.parametrize(
+    ("damage", "read"),
+    [
+        ("INSERT INTO aliases VALUES (x'ff', 'file#/a')", lambda history: history.aliases()),
+        ("INSERT INTO aliases VALUES ('file#a', x'ff')", lambda history: history.aliases()),
+        ("INSERT INTO resources VALUES (x'ff', '', 1.0)", lambda history: history.refs()),
+        ("INSERT INTO resources VALUES ('file#/a', '', 'x')", lambda history: history.applied_since("file#/a")),
+        ("INSERT INTO refreshes VALUES ('a', 'b', x'ff', NULL)", lambda history: history.pending_refreshes()),
+        ("UPDATE members SET ref = x'ff'", lambda history: history.present()),
+    ],
+)  # fmt: skip
+def test_a_reader_of_a_value_of_the_wrong_type_is_reported_so(directory, damage, read):
+    with journal_in(directory) as journal:
+        journal.prepare_generation({"file#/b": File(name="/b", ensure="absent")})()
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute(damage)
+        connection.commit()
+    with pytest.raises(HistoryError, match="wrong type"), history_of(directory) as history:
+        read(history)
+
+
 def test_an_event_of_a_version_that_knew_fewer_optional_fields_is_read(directory):
     with journal_in(directory) as journal:
         journal.record(Ended(time.time(), counts={"ok": 1}, changes=0, duration=0.1, reason="stopped"))

@@ -17,8 +17,8 @@ def alerts(on=ALL, wait=30.0, interval=300.0, repeat=14400.0):
 def sent(found, now):
     assert found.due() is not None
     assert found.due() <= now
-    batch, left_out = found.batch()
-    found.delivered(left_out, now)
+    batch, _ = found.batch()
+    found.delivered(now)
     return [(each.kind, each.ref, each.ended is not None, each.times) for each in batch]
 
 
@@ -58,6 +58,27 @@ def test_what_recovers_within_the_first_wait_is_not_sent():
     assert found.due() is None
 
 
+def test_what_failed_at_each_attempt_and_recovers_within_the_first_wait_is_not_sent():
+    found = alerts()
+    for second in (0.0, 1.0, 3.0, 7.0):
+        found.failed("file#/a", "no", 1000.0 + second, second)
+    found.well("file#/a", 1015.0, 15.0)
+    assert found.due() is None
+
+
+def test_the_end_of_a_failure_that_was_sent_is_sent_also_if_it_came_back_for_a_moment():
+    found = alerts()
+    found.failed("file#/a", "no", 1000.0, 0.0)
+    sent(found, 30.0)
+    found.well("file#/a", 1100.0, 100.0)
+    found.failed("file#/a", "no", 1110.0, 110.0)
+    found.well("file#/a", 1120.0, 120.0)
+    assert sent(found, 330.0) == [("failed", "file#/a", True, 2)]
+    found.failed("file#/a", "no", 1400.0, 400.0)
+    found.well("file#/a", 1410.0, 410.0)
+    assert found.due() is None
+
+
 def test_what_recovers_while_the_channel_is_down_is_sent_with_both_times():
     found = alerts()
     found.failed("file#/a", "no", 1000.0, 0.0)
@@ -89,7 +110,7 @@ def test_what_happens_while_a_message_is_on_its_way_is_not_lost():
     found.batch()
     found.well("file#/a", 1040.0, 31.0)
     found.failed("file#/c", "no", 1040.0, 31.0)
-    found.delivered(0, 32.0)
+    found.delivered(32.0)
     assert sent(found, 400.0) == [("failed", "file#/a", True, 1), ("failed", "file#/c", False, 1)]
     assert set(found.lasting) == {"file#/b", "file#/c"}
 
@@ -100,8 +121,20 @@ def test_more_than_the_bound_is_counted():
         found.failed(f"file#/{number}", "no", 1000.0, 0.0)
     batch, left_out = found.batch()
     assert (len(batch), left_out) == (MOST, 7)
-    found.delivered(left_out, 30.0)
+    found.delivered(30.0)
     assert found.left_out == 0
+
+
+def test_an_alert_beyond_the_bound_is_counted_once_and_not_after_its_recovery():
+    found = alerts()
+    for second in range(3):
+        for number in range(MOST + 7):
+            found.failed(f"file#/{number}", "no", 1000.0, float(second))
+    found.well(f"file#/{MOST}", 1003.0, 3.0)
+    assert found.batch()[1] == 6
+    found.failed(f"file#/{MOST}", "no", 1004.0, 4.0)
+    found.delivered(30.0)
+    assert found.left_out == 1
 
 
 def test_flapping_and_drift_are_sent_once_in_a_while():
@@ -155,17 +188,17 @@ def test_every_failure_is_told_or_has_recovered_in_time_and_there_is_no_flood(se
             failed.discard(ref)
             found.well(ref, now, now)
         if (due := found.due()) is not None and due <= now:
-            batch, left_out = found.batch()
+            batch, _ = found.batch()
             if rng.random() < 0.3:
                 found.refused(now)
                 continue
-            found.delivered(left_out, now)
+            found.delivered(now)
             deliveries.append(now)
             told.update({each.ref: each.ended is None for each in batch})
     while (found.waiting or found.left_out) and (due := found.due()) is not None:
         now = max(now, due)
-        batch, left_out = found.batch()
-        found.delivered(left_out, now)
+        batch, _ = found.batch()
+        found.delivered(now)
         deliveries.append(now)
         told.update({each.ref: each.ended is None for each in batch})
     assert {ref for ref, lasts in told.items() if lasts} == failed

@@ -88,7 +88,7 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     except StateDirectoryError as error:
         fail_for(error)
     now = time.time()
-    PauseFile(client.directory, warn).add(ref, now, now + seconds, reason)
+    PauseFile(client.directory, warn).add([ref], now, now + seconds, reason)
     try:
         return client.pause(ref, seconds, reason)
     except NoRunError:

@@ -60,7 +60,7 @@ def _resume_without_run(client: Client, ref: str) -> list[str]:
         return []
     pauses, now = PauseFile(client.directory, warn), time.time()
     before = pauses.active(now)
-    left = pauses.remove(ref, now)
+    left = pauses.remove([ref], now)
     try:
         return client.resume(ref)
     except NoRunError:
