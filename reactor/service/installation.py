@@ -25,6 +25,10 @@ class InstallationError(ReactorError):
     code = "R0609"
 
 
+class StartError(InstallationError):
+    """The service is installed, and can't be started."""
+
+
 def require_root() -> None:
     """Raise InstallationError unless this user may install services."""
     if os.geteuid() != 0:
@@ -58,7 +62,10 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
         if changed and active:
             yield f"{name} still runs with the old unit: 'systemctl restart {unit}' applies the new one"
     elif changed or not active:
-        _systemctl("restart", unit)
+        try:
+            _systemctl("restart", unit)
+        except InstallationError as error:
+            raise StartError(error.message, error.hint) from error
         yield f"{'restarted' if active else 'started'} {name}"
     with suppress(FileNotFoundError):
         os.unlink(unfinished)

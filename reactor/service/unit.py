@@ -80,6 +80,11 @@ class Service:
         first = self.fleet or next(filter(os.path.isabs, self.manifests), "/")
         return first if os.path.isdir(first) else os.path.dirname(first)
 
+    @property
+    def used_state_directory(self) -> str:
+        """The state directory that the service has: its own, or the one from the options."""
+        return self.state_directory or f"/var/lib/{self.name}"
+
     def unit(self, resources: Iterable[Resource]) -> str:
         """The text of the unit file, for a manifest with these resources."""
         words = (
@@ -103,10 +108,10 @@ class Service:
         return self.directory.replace("%", "%%") + ("/" if self.directory.endswith(" ") else "")
 
     def _state(self) -> str:
+        variable = f"Environment={quoted(f'REACTOR_STATE_DIR={self.used_state_directory}')}"
         if self.state_directory is None:
-            own = f"/var/lib/{self.name}"
-            return f"StateDirectory={self.name}\nStateDirectoryMode=0700\nEnvironment=REACTOR_STATE_DIR={own}"
-        return f"Environment={quoted(f'REACTOR_STATE_DIR={self.state_directory}')}"
+            return f"StateDirectory={self.name}\nStateDirectoryMode=0700\n{variable}"
+        return variable
 
 
 _OPEN = ("# None: the next release may have resources of any kind.",)

@@ -15,6 +15,7 @@ from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, messag
 from reactor.watchers.netlink_topics import RTM_GETLINK
 
 IFF_UP = 0x1
+IFF_LOOPBACK = 0x8
 _ID: Final = {"vlan": "IFLA_VLAN_ID", "vxlan": "IFLA_VXLAN_ID"}
 _REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
 _BOOT = "/proc/sys/kernel/random/boot_id"

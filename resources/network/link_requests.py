@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reactor import ResourceError
-from reactor.resources.network.link_observer import IFF_UP
+from reactor.resources.network.link_observer import IFF_LOOPBACK, IFF_UP
 from reactor.resources.network.link_properties import BOND_MODES, TYPES, LinkProperties
 from reactor.resources.network.link_table import COMES_BY_ITSELF, find_link, index_of
 from reactor.resources.network.property_types import IPV4, IPV6
@@ -26,7 +26,9 @@ _VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
 """Bytes of the outer headers: Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
 
 _MASTERS = ("bridge", "bond")
-_NO_MEMBER = (errno.EOPNOTSUPP, errno.ELOOP)
+_ON_PARENT = ("vlan", "macvlan")
+"""The types whose link is on one other, which bounds its MTU."""
+_NO_MEMBER = (errno.EOPNOTSUPP, errno.ELOOP, errno.EINVAL)
 """The errors for a link that can't belong to its master."""
 
 _ROLES = "a link is a member of one bridge or bond, or has macvlans on it, but not both: see ip -d link"
@@ -88,6 +90,9 @@ async def check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
         words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
     member = await find_link(kernel, wanted.interface)
+    if member is not None and member["flags"] & IFF_LOOPBACK:
+        words = f"{wanted.interface} is the loopback link, and can't belong to {wanted.master}"
+        raise ResourceError(words, "leave `master` out, or make a link for it with type: dummy")
     if kind == "bridge" and (wanted.type if member is None else _kind_of(member)) == "bridge":
         words = f"{wanted.interface} is a bridge, and can't belong to {wanted.master}, which is one, too"
         raise ResourceError(
@@ -121,16 +126,30 @@ async def check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     The kernel would move a macvlan to another parent, refuse an MTU without a reason, or create a vxlan with a smaller
     MTU.
     """
-    parent = None if wanted.parent is None else await find_link(kernel, wanted.parent)
+    parent = await _parent_of(kernel, wanted)
     if parent is None:
         return
+    name = parent.get_attr("IFLA_IFNAME")
+    if wanted.type in _ON_PARENT and parent["flags"] & IFF_LOOPBACK:
+        words = f"{name} is the loopback link, and can't have a {wanted.type} on it"
+        raise ResourceError(words, "name another link in `parent`, or make one with type: dummy")
     if wanted.type == _kind_of(parent) == "macvlan":
-        words = f"{wanted.parent} is a macvlan, and {wanted.interface} would be created on its parent instead"
-        raise ResourceError(words, f"use that one as `parent`; see: ip link show {wanted.parent}")
+        words = f"{name} is a macvlan, and {wanted.interface} would be created on its parent instead"
+        raise ResourceError(words, f"use that one as `parent`; see: ip link show {name}")
     needed, found = (wanted.mtu or 0) + _overhead(wanted), parent.get_attr("IFLA_MTU")
     if wanted.mtu is not None and found < needed:
-        words = f"{wanted.parent} has an mtu of {found}, and for {wanted.mtu} on {wanted.interface} it needs {needed}"
-        raise ResourceError(words, f"raise it: ip link set {wanted.parent} mtu {needed}")
+        words = f"{name} has an mtu of {found}, and for {wanted.mtu} on {wanted.interface} it needs {needed}"
+        raise ResourceError(words, f"raise it: ip link set {name} mtu {needed}")
+
+
+async def _parent_of(kernel: RtnetlinkSocket, wanted: LinkProperties) -> Any:
+    """The link below: `parent`, or what an existing vlan or macvlan is on. None if it is unknown, or in another namespace."""
+    if wanted.parent is not None:
+        return await find_link(kernel, wanted.parent)
+    found = await find_link(kernel, wanted.interface)
+    if found is None or _kind_of(found) not in _ON_PARENT or found.get_attr("IFLA_LINK_NETNSID") is not None:
+        return None
+    return await find_link(kernel, found.get_attr("IFLA_LINK"))
 
 
 def _overhead(wanted: LinkProperties) -> int:

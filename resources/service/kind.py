@@ -260,7 +260,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     async def _state(self, *, files: bool) -> UnitState:
         state = await self.with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
-        if self.masked and state.files != "masked":
+        if (self.masked and state.files != "masked") or self.enable is False:
             place = os.path.join(directories(Scope(self.scope))[0], self.unit)
             state = replace(state, in_place_of_mask=place if await in_thread(os.path.lexists, place) else "")
         if not self.preset:

@@ -138,8 +138,7 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
         )
     if desired.enable is False and state.files in _FIXED and (desired.by_table or not state.also):
         raise ResourceError(
-            f"{unit} is {state.files}, which can't be disabled",
-            "leave `enable` out, or write masked: true with ensure: stopped",
+            f"{unit} is {state.files}, which can't be disabled", _instead_of_disabling(unit, state)
         )
     if desired.enable and not desired.by_table and not state.can_be_enabled:
         gone = next((name for name, files in state.also if files == NOT_FOUND), None)
@@ -150,6 +149,16 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
         )
     if desired.enable and state.is_masked and desired.masked is not False:
         raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
+
+
+def _instead_of_disabling(unit: str, state: UnitState) -> str:
+    """What to do about a unit that only others start."""
+    if state.in_place_of_mask:
+        others = f"this lists them: systemctl list-dependencies --reverse {unit}"
+        return (
+            f"leave `enable` out: only other units start it, and {others}; or remove {state.in_place_of_mask}"
+        )
+    return "leave `enable` out; or write masked: true and ensure: stopped in its place"
 
 
 def _refuse_refresh(desired: Desired, state: UnitState) -> None:

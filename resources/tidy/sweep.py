@@ -6,6 +6,7 @@ removed only if it is still the same file, and still due.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import stat
@@ -199,10 +200,19 @@ class Sweep:
         if seen is None or (seen.st_dev, seen.st_ino) != (due.device, due.inode):
             return
         if due.is_directory:
-            with suppress(ResourceError):  # something was created in it meanwhile, so it stays
+            try:
                 await remove_same(due.path, due.device, due.inode)
+            except ResourceError as error:
+                if not _is_not_empty(error):
+                    raise
         elif self._rule.due_at(os.path.basename(due.path), seen) <= time.time():
             await remove_same(due.path, due.device, due.inode)
+
+
+def _is_not_empty(error: ResourceError) -> bool:
+    """Whether a directory was not removed because something was created in it meanwhile, so that it stays."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOTEMPTY, errno.EEXIST)
 
 
 async def refuse_unremovable(due: Collection[Due]) -> None:
@@ -224,7 +234,10 @@ def _refuse_unremovable(due: Collection[Due]) -> None:
                 refuse_unchangeable(directory)
             handle = open_path(each.path)
             try:
-                if stat.S_ISREG(os.fstat(handle).st_mode):  # to open a device for its flags may do something
+                mode = os.fstat(handle).st_mode
+                if stat.S_ISREG(mode) or stat.S_ISDIR(
+                    mode
+                ):  # to open a device for its flags may do something
                     refuse_unchangeable(handle)
             finally:
                 os.close(handle)

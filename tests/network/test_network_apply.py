@@ -177,6 +177,10 @@ LINKS = {
     "a new bridge in a bridge": {"name": "br2", "type": "bridge", "master": "br0"},
     "a member of a veth": {"name": "br1", "master": "v0"},
     "a large vlan": {"name": "v0.5", "type": "vlan", "parent": "v0", "id": 5, "mtu": 9000},
+    "a large one whose parent is not declared": {"name": "m0", "mtu": 9000},
+    "the loopback link in a bridge": {"name": "lo", "master": "br0"},
+    "a vlan on the loopback link": {"name": "lo.5", "type": "vlan", "parent": "lo", "id": 5},
+    "a macvlan on the loopback link": {"name": "m1", "type": "macvlan", "parent": "lo"},
 }
 
 
@@ -184,6 +188,7 @@ LINKS = {
 async def test_a_dry_run_of_a_link_fails_with_the_words_of_the_run(world, properties):
     for name in ("br0", "br1"):
         world.run(f"link add {name} type bridge")
+    world.run("link add m0 link v0 type macvlan")
     link = Link(netns=world.name, **properties)
     before = world.everything()
     dry = (await converge(link, noop=True))[link.ref]
@@ -191,6 +196,8 @@ async def test_a_dry_run_of_a_link_fails_with_the_words_of_the_run(world, proper
     real = (await converge(link))[link.ref]
     assert (dry.result, real.result) == (Result.FAILED, Result.FAILED)
     assert (dry.error, dry.hint) == (real.error, real.hint)
+    assert "could not" not in real.error
+    assert real.hint
 
 
 async def test_a_dry_run_waits_for_the_address_that_a_gateway_needs(world):

@@ -167,6 +167,12 @@ def test_changed_unit_files_are_read_before_anything_else(state, refresh, steps)
         (with_files(UP, "bad"), {"enable": True}, "'bad'", "systemd-analyze verify"),
         (with_files(UP, "static"), {"enable": False}, "is static, which can't be disabled", "masked: true"),
         (
+            replace(with_files(UP, "static"), in_place_of_mask="/etc/systemd/system/app.service"),
+            {"enable": False},
+            "is static, which can't be disabled",
+            "or remove /etc/systemd/system/app.service",
+        ),
+        (
             replace(with_files(UP, "alias"), unit="real.service"),
             {"enable": False},
             "is an alias of real.service",

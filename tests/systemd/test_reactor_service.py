@@ -9,6 +9,7 @@ import pwd
 import signal
 import socket
 import subprocess
+import sys
 import urllib.request
 from contextlib import contextmanager
 from itertools import count
@@ -23,6 +24,7 @@ from reactor.cli.group import reactor as command
 from reactor.service.installation import PACKAGED
 from reactor.service.installation import install as put_in_place
 
+TREE = Path(__file__).parents[2]
 _numbers = count()
 ADDRESS = "127.0.0.1:9469"
 OTHER = ETC / "other-of-reactor.service"
@@ -32,7 +34,7 @@ FILE = 'ensure: present, owner: root, group: root, mode: "0644"'
 @pytest.fixture(scope="module", autouse=True)
 def of_this_tree():
     """What systemd starts is the program whose tests these are, whichever is installed."""
-    systemctl("set-environment", f"PYTHONPATH={Path(__file__).parents[2]}")
+    systemctl("set-environment", f"PYTHONPATH={TREE}")
     yield
     systemctl("unset-environment", "PYTHONPATH")
 
@@ -320,6 +322,24 @@ async def test_one_that_does_not_start_is_reported_with_where_to_look():
     done = service.install()
     assert done.exit_code == 2
     assert f"hint: see 'journalctl -u {service.unit.name} -n 20'" in done.stderr
+    assert service.uninstall().exit_code == 0
+
+
+async def test_a_run_by_hand_that_is_in_its_way_is_named_and_it_starts_after_that():
+    service = Installation()
+    service.describe()
+    by_hand = [sys.executable, "-P", "-m", "reactor", "run", "--state-dir", service.state, service.manifest]
+    environment = {"PYTHONPATH": str(TREE)}
+    with subprocess.Popen(by_hand, stdout=subprocess.DEVNULL, env=environment) as other:  # noqa: ASYNC220 - it runs beside
+        await eventually(service.target.exists)
+        done = service.install()
+        assert done.exit_code == 2
+        assert (
+            f"{service.name} can't start: process {other.pid} (reactor run {service.manifest}" in done.stderr
+        )
+        assert f"hint: stop that run: {service.name} starts 5 seconds later" in done.stderr
+        other.terminate()
+    await eventually(service.converged)
     assert service.uninstall().exit_code == 0
 
 

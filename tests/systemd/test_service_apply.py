@@ -325,6 +325,8 @@ async def test_a_unit_without_an_install_section_counts_as_enabled():
     assert check.actions == ("started",)
     (check,) = await apply(Service(name=app.name, enable=False))
     assert "is static" in check.error
+    assert "masked" not in check.hint  # the mask would be in the place of that file
+    assert check.hint.endswith(f"; or remove {app.path}")
 
 
 @pytest.mark.parametrize("verb", ["enable", "mask"])

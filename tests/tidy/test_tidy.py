@@ -1,10 +1,12 @@
 """Which files of a directory are removed, when they are, and which a user can't make root remove."""
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from fixed_paths import immutable
 from namespaces import run_in_namespaces
 
 from reactor import ManifestError, ResourceError
@@ -337,6 +339,24 @@ def nest(top: Path, levels: int) -> Path:
         os.close(above)
     os.close(here)
     return top
+
+
+@pytest.mark.parametrize("noop", [True, False])
+async def test_a_directory_that_can_not_be_removed_is_a_failure_and_the_rest_goes(tmp_path, noop):
+    for name in ("bound", "z"):
+        (tmp_path / name).mkdir()
+        age(tmp_path / name, 40)
+    resource = tidy(tmp_path, recurse=True, rmdirs=True)
+    try:
+        with immutable(tmp_path / "bound"):
+            _, story = await converge_once(resource, options=RunOptions(noop=noop))
+    except subprocess.CalledProcessError:
+        pytest.skip("may not set flags here")
+    check = story.checks(resource.ref)[-1]
+    assert (check.result, check.actions) == (Result.FAILED, ())
+    assert f"cannot remove {tmp_path}/bound" in check.error
+    assert "chattr -ia" in check.hint
+    assert names(tmp_path) == ({"bound", "z"} if noop else {"bound"})
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")

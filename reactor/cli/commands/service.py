@@ -103,15 +103,15 @@ def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool
     if dry_run:
         click.echo(text, nl=False)
         return
-    _install(name, text, start=not no_start)
+    _install(name, text, wanted.used_state_directory, start=not no_start)
 
 
-def _install(name: str, text: str, *, start: bool) -> None:
+def _install(name: str, text: str, state_directory: str, *, start: bool) -> None:
     from reactor.service.installation import install as put_in_place
     from reactor.service.installation import require_root, require_systemd
     from reactor.service.program import require_own_program
 
-    with _reporting_installation_errors():
+    with _reporting_installation_errors(), _naming_holder(name, state_directory):
         require_root()
         require_own_program()
         require_systemd()
@@ -236,6 +236,22 @@ def _run_parameters(manifests: tuple[str, ...], options: tuple[str, ...]) -> dic
 @inputs_options
 def _inputs(*, inputs: Callable[[], Inputs], **_others: Any) -> Callable[[], Inputs]:
     return inputs
+
+
+@contextmanager
+def _naming_holder(name: str, state_directory: str) -> Iterator[None]:
+    """If the service can't start while another run uses its state directory, raise an error that names that run."""
+    from reactor.journal.state_directory import holder
+    from reactor.service.installation import StartError
+
+    try:
+        yield
+    except StartError as error:
+        if (other := holder(state_directory)) is None:
+            raise
+        words = f"{name} can't start: {other} uses its state directory {state_directory}"
+        hint = f"stop that run: {name} starts 5 seconds later; or install it with another --state-dir, after '--'"
+        raise StartError(words, hint) from error
 
 
 @contextmanager
