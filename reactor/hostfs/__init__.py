@@ -76,7 +76,14 @@ if TYPE_CHECKING:
         remove_same,
         remove_stale_temporaries,
     )
-    from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, replaced_text, secret_diff
+    from reactor.hostfs.diff import (
+        added_lines_diff,
+        attributes_diff,
+        content_diff,
+        new_file_diff,
+        replaced_text,
+        secret_diff,
+    )
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, permission_hint, resource_error
     from reactor.hostfs.extended import (
@@ -140,7 +147,7 @@ _HOMES = {
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
     "create_and_remove": ("create_directory", "make_directories", "make_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
-    "diff": ("attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
+    "diff": ("added_lines_diff", "attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
     "errors": ("ErrorContext", "permission_hint", "resource_error"),
     "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
@@ -184,6 +191,7 @@ __all__ = [
     "Validator",
     "accounts",
     "accounts_of",
+    "added_lines_diff",
     "at_hand",
     "attributes_diff",
     "belongs_to_another",

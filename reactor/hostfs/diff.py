@@ -81,6 +81,11 @@ async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) ->
     return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=not removed, old=_exists(path))
 
 
+async def added_lines_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
+    """As `content_diff`, without the removed lines: they may hold a former secret."""
+    return partial(_without_removed, await content_diff(path, content, changes))
+
+
 async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
     """The diff of a change of the attributes alone."""
     return partial(_attributes_text, path, changes, created=created)

@@ -24,7 +24,7 @@ from reactor.hostfs import (
     remove_path,
     sync_file_system,
 )
-from reactor.resources.git.locks import remove_mark_locks, remove_old_locks
+from reactor.resources.git.locks import remove_mark_locks, remove_module_locks, remove_old_locks
 from reactor.resources.git.observer import DEPLOYED
 from reactor.resources.git.program import GitError
 from reactor.resources.git.remote import Remote
@@ -87,6 +87,7 @@ class Checkout:
         path = self.desired.path
         if is_interrupted:
             await remove_old_locks(path, self._locked_by(tip))
+            await remove_module_locks(path)
         async with self._fetching(tip):
             await self._fetch(path, tip)
         is_forced = self.desired.force or is_interrupted
@@ -165,10 +166,10 @@ class Checkout:
         """Set the URL of the remote ``origin``. Raises ResourceError."""
         await self._git(self.desired.path, "config", "--local", "remote.origin.url", self.desired.url)
 
-    async def update_modules(self) -> None:
+    async def update_modules(self, tip: Tip) -> None:
         """Check out the submodules at the commits that the checkout names. Raises ResourceError."""
-        await self._update_modules(self.desired.path)
-        await self._flush(self.desired.path)
+        async with self._marked(tip, is_interrupted=False):
+            await self._update_modules(self.desired.path)
 
     async def remove(self) -> None:
         """Remove the checkout. Raises ResourceError."""
@@ -245,10 +246,16 @@ class Checkout:
         await self._git(path, "submodule", *_QUIET, "update", "--init", "--recursive", *force, *depth)
 
     async def _keep_changes(self) -> None:
-        """Keep local changes of tracked files, and local commits, in a ref; its log keeps the earlier ones."""
-        path = self.desired.path
-        stash = await self.desired.git.ask(path, "stash", "create", "discarded by reactor")
-        kept = stash.stdout.strip() if stash.exit_code == 0 else ""
+        """Keep local changes of tracked files, and local commits, in a ref; its log keeps the earlier ones.
+
+        Raises ResourceError when git can't: then nothing is discarded. It never can during an unfinished merge.
+        """
+        path, kept = self.desired.path, ""
+        if not await self.desired.git.lines(path, "ls-files", "--unmerged"):
+            await self._git(
+                path, "add", "--refresh", "--all"
+            )  # unlike stash, it says so if the index is locked
+            kept = (await self._git(path, "stash", "create", "discarded by reactor")).strip()
         await self._git(path, "update-ref", "--create-reflog", _KEPT, kept or "HEAD")
 
     async def _flush(self, path: str) -> None:

@@ -15,6 +15,21 @@ _PACKING = 60.0
 """The same for the lock of packed-refs, which a kill may leave without a mark: packing many refs takes longer."""
 
 
+_SKIPPED = frozenset(("objects", "logs", "hooks"))
+"""Directories of a repository in which no lock makes a later git fail."""
+
+
+async def remove_module_locks(path: str) -> None:
+    """Remove the old locks in the repositories of all submodules of the checkout at ``path``. Raises ResourceError."""
+    top = f"{path}/.git"
+    names = []
+    for directory, below, files in os.walk(f"{top}/modules"):
+        below[:] = [name for name in below if name not in _SKIPPED]
+        locks = (f"{directory}/{name}" for name in files if name.endswith(".lock"))
+        names += [lock.removeprefix(f"{top}/").removesuffix(".lock") for lock in locks]
+    await remove_old_locks(path, names)
+
+
 async def remove_mark_locks(path: str, mark: str) -> None:
     """Remove the old locks of ``mark``, a ref that only we write, and of its removal. Raises ResourceError."""
     await remove_old_locks(path, (mark,))

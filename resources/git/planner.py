@@ -59,7 +59,7 @@ def _steps(desired: Desired, state: GitState, checkout: Checkout) -> list[Action
     elif state.deleted:
         steps.append(Action.saying(f"restored {_listed(state.deleted)}", checkout.restore))
     if state.modules_differ:
-        steps.append(Action.saying("checked out the submodules", checkout.update_modules))
+        steps.append(Action.saying("checked out the submodules", partial(checkout.update_modules, tip)))
     return steps
 
 

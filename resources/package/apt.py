@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Hashable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -55,6 +55,7 @@ _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
 _OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
+_CUT: Final = "; the next transaction begins with what is left: if it hangs again, see why, or have it absent"
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
 """The entries of the directory of package lists before any list was fetched."""
 
@@ -166,10 +167,21 @@ class Apt(Provider):
         """The installed version if the package is held, since a hold keeps back every other version."""
         return installed if self._dpkg.find(name).is_held else newest
 
-    async def _repair(self, broken: Iterable[Desired]) -> None:
-        """Configure the interrupted packages. Errors are ignored: they fail the resource of the package later."""
-        if self._dpkg.was_interrupted or any(broken):
-            await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
+    async def _repair(self, broken: Collection[Desired]) -> None:
+        """Configure the interrupted packages. Errors are ignored: they fail the resource of the package later.
+
+        What will be removed is left as it is: its script may be what hung. dpkg then only completes its database.
+        """
+        unwanted = {desired.name for desired in broken if desired.is_removal}
+        if not (self._dpkg.was_interrupted or broken):
+            return
+        configure = ("dpkg", "--force-confold", "--configure")
+        if not unwanted:
+            await self._programs.run(*configure, "-a", after_a_cut=_CUT)
+        elif wanted := self._dpkg.unpacked(without=unwanted):
+            await self._programs.run(*configure, *wanted, after_a_cut=_CUT)
+        else:
+            await self._programs.run("dpkg", "--set-selections")
 
     async def _read_file(self, path: str) -> str:
         form = r"${Package}\t${Architecture}\t${Version}\n"
@@ -298,7 +310,7 @@ class Apt(Provider):
     async def _apt_get(self, *words: str) -> Completed:
         """Run apt-get, once no downloading program locks the archives: apt-get itself does not wait for that lock."""
         await released(self._archives_lock)
-        return await self._programs.run("apt-get", *words, status=_STATUS)
+        return await self._programs.run("apt-get", *words, status=_STATUS, after_a_cut=_CUT)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         """Ask apt-cache for offers. Its answer omits the architecture of the host, also if the name contains it."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from reactor import ResourceError, emit_output
+from reactor import ResourceError, emit_note, emit_output
 from reactor.resources.package.error_lines import error_lines
 from reactor.resources.package.locks import waiting_for
 from reactor.resources.process import ENVIRONMENT, Command, Completed, memory_file, run
@@ -24,6 +24,11 @@ LONGEST: Final = 60.0
 """The longest time between two progress lines, in seconds."""
 _WAITS: Final = re.compile(r"Waiting for .*\b(?:process|pid) (\d+)")
 """The message of apt and dnf about a lock that another process holds."""
+_STEP: Final = re.compile(
+    r"(?:Preparing to unpack|Unpacking|Setting up|Removing|Purging configuration files for|Processing triggers for) "
+    r"|\s+Running scriptlet: "
+)
+"""The beginning of a line in which dpkg or dnf names the package that it works on. Output of its scripts may follow."""
 _PERCENT: Final = re.compile(rb"^(?:dl|pm)status:[^:]*:(\d+)", re.MULTILINE)
 """The progress lines that apt writes to ``APT::Status-Fd``: download or change, and percentage."""
 SIMULATION_TIMEOUT: Final = 120.0
@@ -36,8 +41,10 @@ class ProgressOutput:
     def __init__(self, program: str, on_line: Callable[[str], None] | None = None) -> None:
         self._program = program
         self._on_line = on_line
+        self._step = ""
         self._latest = ""
         self._holder: int | None = None
+        self._began = trio.current_time()
 
     def feed(self, line: str) -> None:
         """Take a line of output. Reports a line about waiting for another process at once."""
@@ -48,19 +55,22 @@ class ProgressOutput:
                 self._holder = holder
                 emit_output(waiting_for(holder))
         elif words := " ".join(line.split()):
-            self._latest = f": {words}"
+            is_step = _STEP.match(line) is not None
+            self._step = f" ({words})" if is_step else self._step
+            self._latest = f": {words}" if is_step else f": {words}{self._step}"
 
     async def report(self, progress: FileIO | None) -> None:
         """Report the latest line, and the percentage in ``progress``, at growing intervals, until cancelled."""
-        began = trio.current_time()
         wait = FIRST
         while True:
             await trio.sleep(wait)
-            taken = f"{trio.current_time() - began:.0f}s"
-            emit_output(
-                f"{self._program} has been at work for {taken}{_percent(progress) if progress else ''}{self._latest}"
-            )
+            emit_output(f"{self._program} has been at work for {self.so_far(progress)}")
             wait = min(2 * wait, LONGEST)
+
+    def so_far(self, progress: FileIO | None) -> str:
+        """The time that it has taken, the percentage in ``progress``, and the latest line."""
+        taken = f"{trio.current_time() - self._began:.0f}s"
+        return f"{taken}{_percent(progress) if progress else ''}{self._latest}"
 
 
 def _percent(progress: FileIO) -> str:
@@ -75,13 +85,13 @@ class PackageCommands:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = {**ENVIRONMENT, **environment}
 
-    async def run(self, *arguments: str, status: str = "") -> Completed:
+    async def run(self, *arguments: str, status: str = "", after_a_cut: str = "") -> Completed:
         """Run a program to its end, with any exit code.
 
         ``status``: the option, without the final number, that makes it write its progress to the descriptor of that
-        number.
+        number. ``after_a_cut``: what to do after a timeout has ended it.
         """
-        return await self._run(arguments, status=status)
+        return await self._run(arguments, status=status, after_a_cut=after_a_cut)
 
     async def read(self, *arguments: str, also_well: int = 0) -> str:
         """All output lines of a program, including warnings. Raises ResourceError when it fails.
@@ -108,9 +118,11 @@ class PackageCommands:
         on_line: Callable[[str], None] | None = None,
         status: str = "",
         time_limit: float = math.inf,
+        after_a_cut: str = "",
     ) -> Completed:
         output_watch = ProgressOutput(arguments[0], on_line)
         failure: ResourceError | None = None
+        completed: Completed | None = None
         with memory_file() if status else nullcontext() as progress:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(output_watch.report, progress)
@@ -121,9 +133,13 @@ class PackageCommands:
                 except ResourceError as error:  # a nursery would wrap it
                     words = f"{arguments[0]}: {error.message}"
                     failure = ResourceError(words, error.hint, missing=error.missing)
+                finally:
+                    if completed is None and failure is None:
+                        words = output_watch.so_far(progress)
+                        emit_note(f"{arguments[0]} was ended after {words}{after_a_cut}")
                 nursery.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+        if completed is None:
+            raise failure or AssertionError("a command ends in one way or another")
         return completed
 
     def _command(

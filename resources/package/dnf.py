@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -44,6 +44,7 @@ _ABORTED: Final = "Operation aborted"
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
 """The packages that dnf protects by default, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_CUT: Final = "; for rpm a package is installed before its last script has ended: reinstall it to run that"
 _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
@@ -163,9 +164,9 @@ class Dnf(Provider):
             return replace(state, is_whole=False)
         return state
 
-    async def _repair(self, broken: Iterable[Desired]) -> None:
+    async def _repair(self, broken: Collection[Desired]) -> None:
         """Remove duplicate versions except the newest. Errors are ignored: a transaction follows."""
-        if any(broken):
+        if broken:
             await self._dnf("remove", "--duplicates")
             self.database.forget()
             self._duplicates.forget()
@@ -176,10 +177,10 @@ class Dnf(Provider):
         With a version, `install` upgrades or downgrades to it; else it keeps an installed package.
         """
         self._upgrades.forget()
-        return await self._dnf(*await self._transaction(changes))
+        return await self._dnf(*await self._transaction(changes), after_a_cut=_CUT)
 
     async def _remove(self, changes: Changes) -> Completed:
-        return await self._dnf(*await self._transaction(changes))
+        return await self._dnf(*await self._transaction(changes), after_a_cut=_CUT)
 
     async def _simulate(self, changes: Changes) -> Others:
         arguments = [option for option in self._options if option != "-y"]
@@ -243,8 +244,7 @@ class Dnf(Provider):
         if not names:
             return
         await self._catch_up()
-        versions = [f"{name}-{self.database.find(name).version}" for name in names]
-        await self._lock("add", versions)
+        await self._lock("add", [f"{name}-{self.database.find(name).version}" for name in names])
 
     async def _release(self, names: Collection[str]) -> None:
         locked = [name for name in names if self._is_locked(name)]
@@ -308,8 +308,8 @@ class Dnf(Provider):
         )
         return parse_upgrades(answer)
 
-    async def _dnf(self, *arguments: str) -> Completed:
-        return await self._programs.run("dnf", *self._options, *arguments)
+    async def _dnf(self, *arguments: str, after_a_cut: str = "") -> Completed:
+        return await self._programs.run("dnf", *self._options, *arguments, after_a_cut=after_a_cut)
 
     def _catalog_stamp(self) -> Hashable:
         """The stamp of the offers. It also changes every minute, because the metadata files are internal to dnf."""

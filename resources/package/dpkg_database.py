@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 from reactor import PathState, PathWatch, ResourceError, Watch, in_thread
@@ -56,11 +56,25 @@ class DpkgDatabase(Database):
         The default is the architecture of the host. For apt, the architecture "all" belongs to the host's architecture
         only.
         """
+        name, architecture = self._key(name)
+        return self._entries.get(name, {}).get(architecture, NOT_INSTALLED)
+
+    def _key(self, name: str) -> tuple[str, str]:
+        """The name and the architecture of the entry that a package has, or would have."""
         name, _, architecture = name.partition(":")
-        entries = self._entries.get(name, {})
         if architecture in ("", "all", self._native):
-            return entries.get(self._native) or entries.get("all", NOT_INSTALLED)
-        return entries.get(architecture, NOT_INSTALLED)
+            architecture = self._native if self._native in self._entries.get(name, {}) else "all"
+        return name, architecture
+
+    def unpacked(self, without: Collection[str]) -> list[str]:
+        """The packages that only lack their configuration, by name and architecture, except those in ``without``."""
+        left_out = {self._key(name) for name in without}
+        return [
+            f"{name}:{architecture}"
+            for name, entries in self._entries.items()
+            for architecture, state in entries.items()
+            if not state.is_whole and state.is_unpacked and (name, architecture) not in left_out
+        ]
 
     def versions(self) -> Versions:
         """All installed packages; the name includes the architecture, unless it is that of the host."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -120,7 +120,7 @@ class Provider(PackageObserver):
     async def _fetch_from(self, file: str) -> None: ...
 
     @abstractmethod
-    async def _repair(self, broken: Iterable[Desired]) -> None:
+    async def _repair(self, broken: Collection[Desired]) -> None:
         """Complete an interrupted transaction."""
 
     @abstractmethod
@@ -187,6 +187,7 @@ class Provider(PackageObserver):
 
     async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
         """Remove packages, then install the others. Errors of single packages are added to ``refusals``."""
+        self.database.forget()  # a timeout may end it at any time
         removals = {ref: change for ref, change in changes.items() if change.step.is_removal}
         if removals:
             refusals.update(await self._finish(all_desired, removals, await self._remove(removals)))

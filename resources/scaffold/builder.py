@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,14 +13,14 @@ from pathlib import Path
 
 import trio
 
-from reactor import ChangedPaths, Diff, ResourceError, emit_output
+from reactor import ChangedPaths, Diff, ResourceError, emit_output, in_thread
 from reactor.hostfs import (
     Attributes,
-    Change,
     ErrorContext,
     Inline,
     Parent,
     Source,
+    added_lines_diff,
     attributes_diff,
     content_diff,
     lock_temporary,
@@ -45,6 +45,8 @@ _AT_ONCE = 32
 flush."""
 _SHOWN = 100
 """The most files whose diff is shown; the others are only counted."""
+Texts = Mapping[str, str]
+"""The rendered texts, by their paths below the target."""
 _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
 
 
@@ -89,12 +91,18 @@ class PostCommand:
 class Builder:
     """Executes the plans of one scaffold. ``touched`` are the paths that it has changed, or tried to change."""
 
-    def __init__(self, target: TargetTree, commands: Sequence[PostCommand], *, is_secret: bool) -> None:
+    def __init__(
+        self,
+        target: TargetTree,
+        commands: Sequence[PostCommand],
+        with_other_secrets: Callable[[], Texts] | None,
+    ) -> None:
         self._target = target
         self._commands = commands
         self.touched = ChangedPaths()
         self.touched.take()  # a new ChangedPaths means that everything may have changed; here, nothing has
-        self._is_secret = is_secret
+        self._with_other_secrets = with_other_secrets
+        """Renders the tree with other secrets. None if no secret is at hand."""
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
         """Make the tree as desired. Raises ResourceError for the first failure."""
@@ -132,25 +140,27 @@ class Builder:
                 await require_startable(Command(command.words, "/", ENVIRONMENT))
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
-        """The changes that `build` would make, as a unified diff; without content if that may be secret."""
+        """The changes that `build` would make, as a unified diff; without content that may be secret."""
+        render = self._with_other_secrets
+        others = None if render is None else await in_thread(render)
         seen = [
             await attributes_diff(one.path, one.changes, created=not one.changes) for one in state.directories
         ]
         purged = state.purged if purge else ()
-        seen += [await self._file_diff(file) for file in state.changed[:_SHOWN]]
-        seen += [await self._content_diff(path, None, ()) for path in purged[:_SHOWN]]
+        seen += [await self._file_diff(file, others) for file in state.changed[:_SHOWN]]
+        seen += [await _removal_diff(path, is_secret=others is not None) for path in purged[:_SHOWN]]
         left = max(0, len(state.changed) - _SHOWN) + max(0, len(purged) - _SHOWN)
         return partial(_all_of, seen, left)
 
-    async def _file_diff(self, file: Difference) -> Diff:
+    async def _file_diff(self, file: Difference, others: Texts | None) -> Diff:
+        """The diff of a file; ``others`` are the texts that other secrets give, if secrets are at hand."""
         if file.text is None:
             return await attributes_diff(file.path, file.changes)
-        return await self._content_diff(file.path, Inline(file.text), file.changes)
-
-    async def _content_diff(self, path: str, content: Inline | None, changes: Sequence[Change]) -> Diff:
-        if self._is_secret:
-            return await secret_diff(path, changes, removed=content is None)
-        return await content_diff(path, content, changes)
+        if others is None:
+            return await content_diff(file.path, Inline(file.text), file.changes)
+        if others.get(file.path.removeprefix(f"{self._target.root}/")) != file.text:
+            return await secret_diff(file.path, file.changes, removed=False)
+        return await added_lines_diff(file.path, Inline(file.text), file.changes)
 
     async def _write_all(self, files: Iterable[Difference]) -> None:
         """Write the files concurrently. After an error, no further file is begun."""
@@ -277,6 +287,10 @@ def _all_writers() -> trio.CapacityLimiter:
     except LookupError:
         _writers.set(limiter := trio.CapacityLimiter(_AT_ONCE))
         return limiter
+
+
+async def _removal_diff(path: str, *, is_secret: bool) -> Diff:
+    return await (secret_diff(path, (), removed=True) if is_secret else content_diff(path, None, ()))
 
 
 async def _all_of(diffs: Sequence[Diff], left: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
 
@@ -19,6 +19,7 @@ from reactor import (
     PropertyProblem,
     Relations,
     Resource,
+    ResourceError,
     TemplateSource,
     emit_output,
     fragile_mounts,
@@ -261,10 +262,13 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _renderer(self) -> Renderer:
+        return self._renderer_of(self._values)
+
+    def _renderer_of(self, values: Values) -> Renderer:
         return Renderer(
             SourceTree(self.source),
             partial(sandboxed_engine(self.used_engine).tree, delimiters=self._delimiters),
-            self._values,
+            values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,
             is_secret=self.holds_secrets,
@@ -291,7 +295,18 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
             for entry in self.post
             for pattern, command in entry.items()
         ]
-        return Builder(self._target, commands, is_secret=self.holds_secrets)
+        return Builder(self._target, commands, self._with_other_secrets if self.holds_secrets else None)
+
+    def _with_other_secrets(self) -> Mapping[str, str]:
+        """The texts that other secrets give: what is the same shows none. Empty if that can't be told."""
+        if self.secrets or (others := self._values.with_other_secrets()) is None:
+            return {}
+        renderer = self._renderer_of(others)
+        try:
+            renderer.refresh()
+        except ResourceError:  # of a secret that another one can't stand for
+            return {}
+        return renderer.files
 
 
 def _below(root: str, paths: Iterable[str]) -> list[str]:

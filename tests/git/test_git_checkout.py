@@ -470,6 +470,77 @@ async def test_local_changes_are_discarded_though_git_was_killed_at_that(place, 
     assert list((place.path / ".git").rglob("*.lock")) == []
 
 
+async def test_changes_that_git_can_not_keep_are_not_discarded(place, monkeypatch):
+    await place.must_change(force=True)
+    (place.path / "README").write_text("mine\n")
+    ask = Program.ask
+
+    async def failing(self, cwd, *arguments, **options):
+        if arguments[:2] == ("stash", "create"):
+            return Completed(1, "", "error: unable to write file: No space left on device", 0.0)
+        return await ask(self, cwd, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Program, "ask", failing)
+        result, said = await place.converge(force=True)
+    assert result is Result.FAILED
+    assert "git stash failed: error: unable to write file: No space left on device" in said
+    assert (place.path / "README").read_text() == "mine\n"
+    await place.must_change(force=True)
+    assert git(place.path, "show", f"{_KEPT}:README") == "mine"
+
+
+async def test_an_unfinished_merge_is_discarded(place):
+    await place.must_change(force=True)
+    git(place.path, "switch", "--quiet", "-c", "mine")
+    for branch, text in (("mine", "mine\n"), ("main", "theirs\n")):
+        git(place.path, "switch", "--quiet", branch)
+        (place.path / "README").write_text(text)
+        git(place.path, "commit", "--quiet", "-am", branch)
+    with pytest.raises(AssertionError):
+        git(place.path, "merge", "mine")
+    await place.must_change(force=True)
+    assert place.files() == FILES
+
+
+@pytest.fixture
+def with_module(place, tmp_path, monkeypatch):
+    """The checkout has the submodule `lib`, a checkout of the `Origin` that this yields."""
+    (tmp_path / "library").mkdir()
+    library = Origin(tmp_path / "library")
+    git(place.origin.work, "submodule", "--quiet", "add", f"file://{library.path}", "lib")
+    place.origin.commit({})
+    git(tmp_path, "config", "--file", tmp_path / ".gitconfig", "protocol.file.allow", "always")
+    monkeypatch.setattr("reactor.resources.git.program._our_home", lambda: str(tmp_path))
+    return library
+
+
+@pytest.mark.parametrize("lock", ["index", "HEAD", "shallow", "config", "refs/remotes/origin/main"])
+async def test_locks_in_a_submodule_of_a_killed_git_do_not_stay(place, with_module, monkeypatch, lock):
+    await place.must_change(submodules=True)
+    with_module.commit(NEW)
+    git(place.origin.work, "submodule", "--quiet", "update", "--remote", "lib")
+    place.origin.commit({})
+    await _killed(
+        place, monkeypatch, ("submodule", "--quiet", "update"), f"modules/lib/{lock}", submodules=True
+    )
+    await place.must_change(submodules=True)
+    assert place.files()["lib/README"] == "hello again\n"
+    assert list((place.path / ".git").rglob("*.lock")) == []
+
+
+async def test_locks_of_a_git_that_was_killed_at_a_submodule_alone_do_not_stay(
+    place, with_module, monkeypatch
+):
+    await place.must_change(submodules=True)
+    git(place.path / "lib", "commit", "--quiet", "--allow-empty", "-m", "mine")
+    await _killed(
+        place, monkeypatch, ("submodule", "--quiet", "update"), "modules/lib/index", submodules=True
+    )
+    await place.must_change(submodules=True)
+    assert list((place.path / ".git").rglob("*.lock")) == []
+
+
 @pytest.mark.parametrize(
     "lock", ["refs/remotes/origin/main", "shallow", "refs/reactor/fetching", "packed-refs"]
 )

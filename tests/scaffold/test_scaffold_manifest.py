@@ -100,26 +100,43 @@ async def test_an_error_keeps_its_words_back_when_there_are_secrets(scaffold, tm
         assert "hunter2" not in f"{caught.value.message}{caught.value.hint}"
 
 
-async def test_a_diff_shows_no_contents_when_there_are_secrets(scaffold, tmp_path):
-    (action,) = await look(scaffold(data=SECRET, a="{{ Data.password | upper }}", b="harmless"))
+async def test_a_diff_shows_the_files_that_no_secret_is_in(scaffold, tmp_path):
+    (action,) = await look(
+        scaffold(
+            data=SECRET,
+            a="{{ Data.password | upper }}",
+            b="port {{ Data.port }}",
+            c="{% if Data.password %}x{% endif %}",
+        )
+    )
     shown = await (await action.diff())()
-    assert f"+++ {tmp_path}/out/a" in shown
+    reason = "Content is not shown: the data hold secrets\n"
+    assert f"+++ {tmp_path}/out/a\n{reason}" in shown
     assert "HUNTER2" not in shown
-    assert "harmless" not in shown
+    assert f"+++ {tmp_path}/out/b\n@@ -0,0 +1 @@\n+port 80\n" in shown
+    assert "+x\n" in shown
 
 
-async def test_a_diff_without_contents_says_why_and_what_becomes_of_each_file(scaffold, tmp_path):
+async def test_a_diff_with_secrets_at_hand_shows_nothing_of_what_was_there(scaffold, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
-    (out / "changed").write_text("old")
-    (out / "purged").write_text("old")
-    (action,) = await look(scaffold(", purge: true", data=SECRET, changed="new", made="new"))
-    reason = "Content is not shown: the data hold secrets\n"
-    assert await (await action.diff())() == (
-        f"--- {out}/changed\n+++ {out}/changed\n{reason}"
-        f"--- /dev/null\n+++ {out}/made\n{reason}"
-        f"--- {out}/purged\n+++ /dev/null\n{reason}"
+    (out / "changed").write_text("old\n")
+    (out / "purged").write_text("old\n")
+    (action,) = await look(
+        scaffold(", purge: true", data=SECRET, changed="new\n", made="{{ Data.password }}")
     )
+    reason = "Content is not shown: the data hold secrets\n"
+    shown = await (await action.diff())()
+    assert shown.startswith(f"--- {out}/changed\n+++ {out}/changed\n@@ -1 +1 @@\n")
+    assert "+new\n" in shown
+    assert "-old" not in shown
+    assert shown.endswith(f"--- /dev/null\n+++ {out}/made\n{reason}--- {out}/purged\n+++ /dev/null\n{reason}")
+
+
+async def test_a_diff_shows_no_file_of_a_scaffold_with_secret_data_of_its_own(scaffold, tmp_path):
+    data = SECRET.replace("data:", "data:\n  own: {a: 1}")
+    (action,) = await look(scaffold(", data: {word: '{{ Data.password }}'}", data=data, a="harmless"))
+    assert "harmless" not in await (await action.diff())()
 
 
 @pytest.mark.parametrize(
