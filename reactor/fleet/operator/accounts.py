@@ -86,9 +86,7 @@ def operator_token(keys: Keyring, old: str | None) -> str:
     return _renewed(old, "operator", keys.operator, "reactor", keys.operator, claims)
 
 
-def account_token(
-    keys: Keyring, name: AccountName, revoked: Mapping[str, int], old: str | None
-) -> str:
+def account_token(keys: Keyring, name: AccountName, revoked: Mapping[str, int], old: str | None) -> str:
     """Return the JWT of an account. ``revoked``: public key of a user, or `EVERY_USER` -> the time before which its JWTs are void."""
     make = {"SYS": _system_token, "FLEET": _fleet_token, "HOSTS": hosts_token}[name]
     return make(keys, revoked, old)
