@@ -71,7 +71,10 @@ class PauseController:
                 self.apply()
 
     def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
-        """Pause the resources that match ``pattern`` for some seconds. Returns their refs. Raises UnknownNameError and OSError."""
+        """Pause the resources that match ``pattern`` for some seconds.
+
+        Returns their refs. Raises UnknownNameError and OSError.
+        """
         self._follow_clock()
         now = self._clock()
         refs = [self._vertex_table.refs[vertex] for vertex in matching(self._vertex_table, pattern)]

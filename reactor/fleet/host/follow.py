@@ -38,7 +38,10 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes."""
+    """Follows one channel.
+
+    ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes.
+    """
 
     def __init__(self, js: JetStream, host: Host, channel: str, on_change: Callable[[], None]) -> None:
         self.channel = channel
