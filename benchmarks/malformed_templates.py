@@ -1,4 +1,6 @@
-"""Bad templates: a million of each language, made by breaking good ones at random. `malformed_templates.py [--only LANGUAGE] [N]`.
+"""Bad templates: a million of each language, made by breaking good ones at random.
+
+`malformed_templates.py [--only LANGUAGE] [N]`.
 
 Each must end as a text or as an error with a place: never in another exception, never after more than 2 s, with never more
 than 300 MB. The deadline of the process that renders them is 1.5 s here, for 5 s: what it ends is counted. The seed is

@@ -1,9 +1,10 @@
 """What a run costs that finds 200 users, 100 services or 500 packages as desired, beyond a run with one of them.
 
-A run that is proven to find nothing to do checks nothing; the rows with "checked" are of runs that must check everything.
-For services that are enabled, too, systemd looks through all links for each of them: what it takes for that alone, asked
-by `systemctl is-enabled`, is shown beside. Whole processes of `reactor run --converge-once`, in turns. In a systemd of its own in namespaces, as the tests have it:
-the users are made there, the services started, and the packages are those that are installed here. Needs root and apt.
+A run that is proven to find nothing to do checks nothing; the rows with "checked" are of runs that must check
+everything. For services that are enabled, too, systemd looks through all links for each of them: what it takes for that
+alone, asked by `systemctl is-enabled`, is shown beside. Whole processes of `reactor run --converge-once`, in turns. In
+a systemd of its own in namespaces, as the tests have it: the users are made there, the services started, and the
+packages are those that are installed here. Needs root and apt.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Whole processes, start-up included: `reactor run --converge-once`, first and again, against CFEngine 3.
 
-CFEngine (Debian's `cfengine3`, a C program) gets the fastest policy it has for the job: `create`, `perms` and `content` for
-files, `commands` that run unless a file is there, and chains of a file and a command that runs when that was changed. With
-10 files what counts is start-up: at most three times that of CFEngine, at most twice `python -c "import trio, networkx,
-pydantic, yaml"`, and `reactor validate` at most 1.5 times. "Again" is the second run, right after the
-first: nothing has changed, and reactor proves that without importing the engine. "Again, not proven" is a second run that
-must check everything, for example because another run has used the state directory meanwhile. Where a run is active, it does the work of a one-shot run: at most
-the time of CFEngine, from the moment another version of the manifest is in place until the command has ended.
+CFEngine (Debian's `cfengine3`, a C program) gets the fastest policy it has for the job: `create`, `perms` and `content`
+for files, `commands` that run unless a file is there, and chains of a file and a command that runs when that was
+changed. With 10 files what counts is start-up: at most three times that of CFEngine, at most twice `python -c "import
+trio, networkx, pydantic, yaml"`, and `reactor validate` at most 1.5 times. "Again" is the second run, right after the
+first: nothing has changed, and reactor proves that without importing the engine. "Again, not proven" is a second run
+that must check everything, for example because another run has used the state directory meanwhile. Where a run is
+active, it does the work of a one-shot run: at most the time of CFEngine, from the moment another version of the
+manifest is in place until the command has ended.
 """
 
 from __future__ import annotations

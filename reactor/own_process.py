@@ -1,4 +1,4 @@
-"""The process itself: when it began, which files it runs, and what makes two processes alike, so that one may do the work of the other."""
+"""The process itself: when it began, which files it runs, and whether it may do the work of another one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ _LINES = (
 def session_identity() -> bytes:
     """Describe this process: its user, rights, limits, namespaces, directories, environment and Python.
 
-    Two processes with equal descriptions do the same with the same input. What only names the session is left out. Raises OSError.
+    Two processes with equal descriptions do the same with the same input. What only names the session is left out.
+    Raises OSError.
     """
     parts = (
         rights_of("self"),
@@ -80,7 +81,10 @@ def session_identity() -> bytes:
 
 
 def rights_of(process: int | str) -> tuple[object, ...]:
-    """The user, rights, limits and namespaces of a process, as the kernel tells them: a process can claim anything. Raises OSError."""
+    """The user, rights, limits and namespaces of a process, as the kernel tells them: a process can claim anything.
+
+    Raises OSError.
+    """
     root = os.stat(f"/proc/{process}/root")
     status = _content(process, "status").splitlines()
     return (

@@ -80,16 +80,20 @@ class Explanation:
             yield f"{indent}{_INDENT}Fix: {hint}."
         if (delay := entry.record["retry_in"]) is not None:
             yield f"{indent}{_INDENT}The next attempt was scheduled {seconds(delay)} later."
+        yield from self._causes(entry, indent)
+        if not indent:
+            yield from self._difference(entry)
+
+    def _causes(self, entry: Entry, indent: str) -> Iterator[str]:
+        """Why the resource was checked, and the sentences about the events that caused it."""
         causes = entry.record["causes"]
         failure = self._failure_before(entry) if "health" in causes else None
         yield f"{indent}{_INDENT}It was checked because {_in_words(causes, failure)}."
         if failure is not None:
             yield from self._entry(failure, indent + _INDENT * 2)
-        if "refresh" in entry.record["causes"]:
+        if "refresh" in causes:
             for source in self._sources(entry):
                 yield from self._entry(source, indent + _INDENT * 2)
-        if not indent:
-            yield from self._difference(entry)
 
     def _failure_before(self, entry: Entry) -> Entry | None:
         """The last failure of the resource before ``entry``: the one that ``entry`` repaired."""

@@ -49,7 +49,10 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
 
 
 def _last_end(history: History) -> tuple[dict[str, Any] | None, int]:
-    """When and why the last run ended, and the id of the end of the run before it. One that left events after all ends was killed."""
+    """When and why the last run ended, and the id of the end of the run before it.
+
+    One that left events after all ends was killed.
+    """
     ends = history.last_ends()
     if (newest := history.latest(1)) and newest[0].id > (last := ends[0].id if ends else 0):
         return {"time": newest[0].time, "reason": "killed: it recorded no end"}, last

@@ -68,7 +68,8 @@ class RunStore(StoredReversals, Protocol):
     def reversals(self, resources: Mapping[str, Resource], may_have: Callable[[str], bool]) -> list[Resource]:
         """The reversals of resources that asked to be undone and are neither in ``resources`` nor may come there.
 
-        The last changed comes first. ``may_have`` says whether a ref is in the manifest, or in a part of it that is not known yet.
+        The last changed comes first. ``may_have`` says whether a ref is in the manifest, or in a part of it that is not
+        known yet.
 
         Deletes the records of resources that no longer ask for it.
         """

@@ -47,7 +47,7 @@ class SlotGate(Protocol):
     """Decides which host may change something now."""
 
     async def admit(self, slot: Slot, ref: str, waits: Callable[[str], None]) -> Permit:
-        """Return when the resource ``ref`` may change; call ``waits`` with the reason when it must wait, and when that changes."""
+        """Return when the resource ``ref`` may change. While it must wait, call ``waits`` with each new reason."""
 
 
 class SlotQueue:

@@ -86,9 +86,9 @@ _NONE: tuple[int, ...] = ()
 class Topology:
     """The edges between vertices, by number; vertices are numbered as in `Graph.refs`.
 
-    Every list has ``size`` entries and is only read once built: several may be the same. ``strong`` holds the edges over which a failure
-    blocks: all except ``after`` and ``notify``. ``notify`` holds the edges that carry a refresh. Equal neighbour lists
-    are one object, so a graph of ``require`` edges stores them only once.
+    Every list has ``size`` entries and is only read once built: several may be the same. ``strong`` holds the edges
+    over which a failure blocks: all except ``after`` and ``notify``. ``notify`` holds the edges that carry a refresh.
+    Equal neighbour lists are one object, so a graph of ``require`` edges stores them only once.
     """
 
     size: int

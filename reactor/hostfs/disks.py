@@ -33,7 +33,7 @@ _CHECK_INTERVAL = 0.25
 """Seconds between two looks at the changes under way. A change that two looks find is slow."""
 _MOST_AT_LENGTH = 4
 _MOST_ON_A_SLOW_DISK = 64
-"""The most changes in progress on a slow disk. More would not be faster, and each is looked at every `_CHECK_INTERVAL` seconds."""
+"""The most changes in progress on a slow disk: each is looked at every `_CHECK_INTERVAL`, and more are no faster."""
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")

@@ -314,10 +314,11 @@ def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]
 
 
 def _guarantor(symlink: os.stat_result, here: int) -> int:
-    """The user id that is responsible for a symlink in the directory open at ``here``: its owner, unless another user may have linked or moved it there.
+    """The user id that is responsible for a symlink in the directory open at ``here``.
 
-    Any user who can write in the directory may have linked a symlink that has several names. Who can rename what is in it
-    may have given this name to a symlink of root, which leads to a directory of root.
+    It is its owner, unless another user may have put it there. Any user who can write in the directory may have linked a
+    symlink that has several names. Who can rename what is in it may have given this name to a symlink of root, which
+    leads to a directory of root.
     """
     trusted, directory = (0, os.geteuid()), os.fstat(here)
     if symlink.st_nlink > 1 and others_may_write(directory, here):

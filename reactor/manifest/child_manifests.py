@@ -103,19 +103,7 @@ class ChildManifests:
             table.unread = True
             return
         first, first_placeholder = len(table.resources), len(table.placeholders)
-        given = composite.given_data
-        if given is None and call is not None:
-            over: tuple[Layer, ...] = ()
-        elif given is None:
-            over = (Layer("the manifest above", data.values, data.secrets),)
-        else:
-            from reactor.language.unknown import paths_of_unknown  # noqa: PLC0415 - many manifests apply no others
-
-            secrets = frozenset((*paths_of_secrets(given), *paths_of_unknown(given)))
-            over = (
-                Layer(f"data of {composite.ref}", given, secrets),
-                *(self._outside if call is None else ()),
-            )
+        over = self._layers_over(composite, data, is_role=call is not None)
         self._chain[composite.manifest_path] = composite
         around = call.problems.inside(f"in {composite.ref}", call.declaration.at) if call else ()
         problems = Problems(source, around)
@@ -133,6 +121,16 @@ class ChildManifests:
         inner = {ref for member in members for ref in member.declared.members}
         direct = tuple(member.ref for member in members if member.ref not in inner)
         declare(composite, composite.declared._replace(members=direct))
+
+    def _layers_over(self, composite: Composite, data: Resolved, *, is_role: bool) -> tuple[Layer, ...]:
+        """What goes over the data of the manifest that ``composite`` applies; ``data`` are those of the manifest above."""
+        given = composite.given_data
+        if given is None:
+            return () if is_role else (Layer("the manifest above", data.values, data.secrets),)
+        from reactor.language.unknown import paths_of_unknown  # noqa: PLC0415 - many manifests apply no others
+
+        secrets = frozenset((*paths_of_secrets(given), *paths_of_unknown(given)))
+        return (Layer(f"data of {composite.ref}", given, secrets), *(() if is_role else self._outside))
 
     def denied(self, composite: Composite | None, entries: Sequence, kinds_of: Kinds) -> bool:
         """Whether ``entries`` apply manifests although ``composite`` forbids it. Then none of the entries is used."""

@@ -17,8 +17,8 @@ from reactor.resource.redaction import MASK, redacted
 def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
     """Return one part of the manifest in the form in which it was written, with defaults merged and secrets masked.
 
-    Deferred expressions stay as written, and so do loops whose elements are not known. Contains `apply` resources, but not the resources of the manifests they
-    apply.
+    Deferred expressions stay as written, and so do loops whose elements are not known. Contains `apply` resources, but
+    not the resources of the manifests they apply.
     """
     of_part = [(index, manifest.resources[index]) for index in part.indices]
     elsewhere = {ref for _, resource in of_part for ref in resource.declared.members}

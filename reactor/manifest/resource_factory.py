@@ -199,9 +199,9 @@ class ResourceFactory:
         declaration: Declaration,
         expression_context: ExpressionContext,
     ) -> Iterator[LoopValues | None]:
-        """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements; None if they are not known.
+        """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements.
 
-        What is made in the block is what the loop makes.
+        Yields None if they are not known. What is made in the block is what the loop makes.
         """
         from reactor.manifest.deferred_elements import DeferredElements  # noqa: PLC0415 - few loops are over outputs
         from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415

@@ -41,8 +41,8 @@ class Notifications:
     """Sends the events of a run through ``channels``. ``warn`` shows a warning; ``manifest`` names the manifest.
 
     ``may_have`` says whether the manifest in force has a resource, or may have it later: a failure of others that an
-    earlier run sent has ended. ``directory`` is the state directory, None without one. ``is_single`` says that the run converges once: then the messages are sent at its end,
-    without a wait.
+    earlier run sent has ended. ``directory`` is the state directory, None without one. ``is_single`` says that the run
+    converges once: then the messages are sent at its end, without a wait.
     """
 
     def __init__(

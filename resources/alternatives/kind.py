@@ -151,7 +151,7 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         if not is_chosen or not state.is_linked:
             if self._mode == "manual":
                 plan.append(_step(f"chosen {chosen}", f"chose {chosen}", "--set", self.name, chosen or ""))
-            elif group is not None or not plan:
+            elif group is not None:  # the first alternative of a new group is chosen when it is added
                 plan.append(
                     _step(
                         f"chosen {chosen} by its priority",

@@ -6,9 +6,10 @@ desired state, and a `reconciler` reads and plans one path: `observer` for files
 can check, `validator` runs the command in `validate`, `template` renders content, and `remote` is content from a web
 server. The changes are made by `reactor.hostfs`.
 
-What few files have is imported only for them: `extended` with `acl` and `capabilities` manages extended attributes besides,
-and `owned_tree` everything in a directory. `mounts` tells what the host always mounts at a path from what is mounted there for
-a time. `undoing` undoes a change. `lasting` says what a check of a file compares, if that is little: then a later run may do without the check.
+What few files have is imported only for them: `extended` with `acl` and `capabilities` manages extended attributes
+besides, and `owned_tree` everything in a directory. `mounts` tells what the host always mounts at a path from what is
+mounted there for a time. `undoing` undoes a change. `lasting` says what a check of a file compares, if that is little:
+then a later run may do without the check.
 
 A new property has its place in `kind` (with `claims`, and `relations` if it names a path or an account), in `rules`, in
 `make_reconciler`, and where its state is read and planned. A file that has it is not `lasting` until that says so.

@@ -1,4 +1,4 @@
-"""Further attacks that need a race: archives that vouch for themselves, links of root, held files, caches and state directories."""
+"""Further attacks that need a race: on archives, links of root, held files, caches and state directories."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def archive_vouching(world):
 
 
 def against_linked_symlink(world: World) -> list[Words]:
-    """Root has a symlink to its own directory, and the attacker has a hard link to it, as fs.protected_hardlinks=0 lets them."""
+    """Root has a symlink to its directory, and the attacker a hard link to that: fs.protected_hardlinks=0 allows it."""
     (world.top / "of-root").symlink_to("root")
     os.link(world.top / "of-root", world.top / "moved", follow_symlinks=False)
     (world.top / "moved").replace(world.home / "evil")

@@ -138,6 +138,7 @@ def test_while_the_clock_is_not_set_nothing_is_too_old_and_what_was_made_for_lat
     unset = here(now=0.0)
     assert judge(replace(RELEASE, expires=NOW), unset).answer is Answer.TAKE
     assert "clock of this host is not set" in judge(RELEASE, unset).why
+    assert judge(RELEASE, here(now=RELEASE.created)).why == "", "at that very time it may be right"
     assert judge(replace(RELEASE, not_before=NOW), unset).answer is Answer.WAIT
     with pytest.raises(ReleaseRefusedError, match="below the floor"):
         judge(RELEASE, replace(unset, floor=50))

@@ -1,7 +1,7 @@
 """1,000 simulated hosts through a release in four waves, while the leader of three servers is killed twice.
 
-``python tests/fleet/thousand.py [--hosts 1000]`` prints what it measured, and ends with 1 if a host was outside its wave or is not
-converged at the end.
+``python tests/fleet/thousand.py [--hosts 1000]`` prints what it measured, and ends with 1 if a host was outside its
+wave or is not converged at the end.
 """
 
 from __future__ import annotations

@@ -401,3 +401,12 @@ LONGER = [ecdsa("nistp384", bytes(97)), ecdsa("nistp521", bytes(133))]
 @pytest.mark.parametrize("key", [*EVERY, *LONGER])
 def test_every_type_of_openssh_is_accepted(key):
     assert a_key(key).key == key
+
+
+def test_the_sandbox_leaves_the_home_open_or_the_directory_of_the_file(ada):
+    assert a_key().sandbox_access() == (str(HOME),)
+    assert a_key(path="/etc/ssh/keys/ada").sandbox_access() == ("/etc/ssh/keys",)
+
+
+def test_the_sandbox_leaves_all_homes_open_for_a_user_who_comes_later():
+    assert a_key().sandbox_access() == ("/home",)

@@ -114,6 +114,21 @@ async def test_it_is_removed_and_forbidden(kernel):
     assert files() == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("properties", "there", "gone"),
+    [
+        ({"options": {"a": 1}}, {BOOT, SETTINGS}, set()),
+        ({"persist": False}, set(), {BOOT, SETTINGS}),
+        ({"ensure": "absent"}, set(), {BOOT, SETTINGS}),
+        ({"ensure": "absent", "blacklist": True}, {SETTINGS}, {BOOT}),
+    ],
+)
+def test_the_order_knows_which_files_come_and_go(properties, there, gone):
+    relations = KernelModule(name="br_netfilter", **properties).relations()
+    assert {BOOT, SETTINGS} & {*map(Path, relations.provides)} == there
+    assert {*map(Path, relations.removes)} == gone
+
+
 async def test_what_is_built_in_counts_as_loaded(kernel):
     await must_change("ext4", options={"x": 1})
     before = kernel.read_text()
@@ -130,8 +145,10 @@ async def test_a_parameter_that_is_built_in_and_differs_is_said_to_be_none_for_a
     parameters.mkdir(parents=True)
     (parameters / "max_loop").write_text(f"{shown}\n")
     _, story = await converge_once(KernelModule(name="loop", options={"max_loop": is_set}))
-    said = any("only on its command line: loop.max_loop=" in event.line for event in story.all(Noted))
-    assert said is ((is_set, shown) in {("64", "8"), (False, "Y")})
+    said = ["only on its command line: loop.max_loop=" in event.line for event in story.all(Noted)]
+    assert said == [True] * ((is_set, shown) in {("64", "8"), (False, "Y")}), (
+        "once, whatever the check reads again"
+    )
 
 
 async def test_what_is_built_in_is_found_without_a_list_of_it(tmp_path):

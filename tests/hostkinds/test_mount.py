@@ -633,3 +633,9 @@ async def test_an_owner_by_name_is_what_the_kernel_shows_as_a_number(point):
             assert missing(options, top.options, "tmpfs") == wrong
     finally:
         shell("userdel viewer; groupdel films 2>/dev/null || true")
+
+
+def test_from_the_shell_a_mount_keeps_its_device_and_type_unless_they_are_given():
+    found = Mount.shell_defaults("/proc", "mounted")
+    assert (found.keys(), found["fstype"]) == ({"device", "fstype"}, "proc")
+    assert Mount.shell_defaults("/proc", "absent") == Mount.shell_defaults("/none", "mounted") == {}

@@ -336,3 +336,11 @@ def test_a_switch_of_yaml_is_a_number_of_the_kernel(tmp_path, word, number):
     assert OURS.read_text() == f"{HEADER}net.ipv4.ip_forward = {number}\n"
     again = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "changed 0" in again.stdout
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_from_the_shell_a_parameter_keeps_its_value_unless_one_is_given(value):
+    FORWARD.write_text(value)
+    assert Sysctl.shell_defaults("net.ipv4.ip_forward", "present") == {"value": value}
+    for name, ensure in (("net.ipv4.ip_forward", "absent"), ("net.none", "present"), ("../x", "present")):
+        assert Sysctl.shell_defaults(name, ensure) == {}

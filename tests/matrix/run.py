@@ -1,6 +1,7 @@
 """Ask all cells, and show a table: ``python tests/matrix/run.py [WORDS...]``.
 
-Words choose the cells whose names begin so: ``file``, ``"service: masked"``. Root runs it: the cells are asked in a world of their own, which `tests/systemd/with-systemd` makes and throws away.
+Words choose the cells whose names begin so: ``file``, ``"service: masked"``. Root runs it: the cells are asked in a
+world of their own, which `tests/systemd/with-systemd` makes and throws away.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Break the core on purpose, a line at a time, and see which of it the tests notice.
 
-`python tests/mutation/run.py [--sample 100] [--part NAME] [--seed N] [--jobs N]`. All is done in clones of the last commit,
-in `build/mutation/COMMIT`. Once for a commit and these parts, it is recorded which tests execute which lines. Each mutant, made by
-cosmic-ray (`requirements-mutation.lock`), is then tried with the tests that executed the line, in one process, until one
-fails. What came of it is written at once: a run that was interrupted goes on when it is started again with its seed.
+`python tests/mutation/run.py [--sample 100] [--part NAME] [--seed N] [--jobs N]`. All is done in clones of the last
+commit, in `build/mutation/COMMIT`. Once for a commit and these parts, it is recorded which tests execute which lines.
+Each mutant, made by cosmic-ray (`requirements-mutation.lock`), is then tried with the tests that executed the line, in
+one process, until one fails. What came of it is written at once: a run that was interrupted goes on when it is started
+again with its seed.
 
 A mutant is killed when a test fails that passes without it, or when the tests take much longer than recorded. Ends with 1
 when one survives that `explained.toml` does not explain.

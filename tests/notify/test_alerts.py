@@ -121,7 +121,13 @@ def test_more_than_the_bound_is_counted():
         found.failed(f"file#/{number}", "no", 1000.0, 0.0)
     batch, left_out = found.batch()
     assert (len(batch), left_out) == (MOST, 7)
+    found.failed("file#/late", "no", 1000.0, 29.0)
     found.delivered(30.0)
+    assert (found.left_out, found.due()) == (1, 330.0), (
+        "the one that came while the message was sent is told later"
+    )
+    found.batch()
+    found.delivered(330.0)
     assert found.left_out == 0
 
 

@@ -2,8 +2,9 @@
 
     python tests/playbooks/run.py [drupal|web|database|bastion]...
 
-As root, with the network, about ten minutes and 3 GB for drupal, and three minutes for each of the others. debootstrap makes the Debian; systemd runs in it as PID 1. Drush and Drupal
-come from git repositories made here, since their servers may be out of reach: the same URLs in the data, other values.
+As root, with the network, about ten minutes and 3 GB for drupal, and three minutes for each of the others. debootstrap
+makes the Debian; systemd runs in it as PID 1. Drush and Drupal come from git repositories made here, since their
+servers may be out of reach: the same URLs in the data, other values.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import tarfile
@@ -149,6 +151,26 @@ def test_a_malformed_lock_is_refused_with_its_place(reactor, tree, repo, edit, w
     found = tree.problems()
     assert {each[0] for each in found} == {"R0127"}
     assert words in " ".join(each[3] for each in found)
+
+
+def test_a_role_that_is_locked_twice_is_refused(reactor, tree, repo):
+    site(tree, source=repo.url, revision="v1")
+    roles(reactor, tree, "lock")
+    lock = tree.place / "roles.lock"
+    head, entry = lock.read_text().split("roles:\n")
+    lock.write_text(f"{head}roles:\n{entry}{entry}")
+    [found] = tree.problems()
+    assert (found[0], found[3]) == ("R0127", f"{repo.url} is locked twice")
+
+
+def test_a_lock_file_does_not_depend_on_the_order_of_the_roles():
+    lock = {
+        Key(url, revision, path): Locked("0" * 64, "0" * 40)
+        for url, revision, path in itertools.product(("b", "a"), ("v2", "v1"), ("y", "x"))
+    }
+    text = lock_text(lock)
+    assert text == lock_text(dict(reversed(lock.items())))
+    assert re.findall(r'source: "(\w)"', text) == [*"aaaabbbb"]
 
 
 def test_a_changed_lock_is_refused(reactor, tree, repo):

@@ -1,4 +1,7 @@
-"""Secrets from a real Vault: ``PATH=DIRECTORY_OF_VAULT:$PATH pytest tests/secrets/on_vault.py``. CI speaks with `vault_server`."""
+"""Secrets from a real Vault: ``PATH=DIRECTORY_OF_VAULT:$PATH pytest tests/secrets/on_vault.py``.
+
+CI speaks with `vault_server`.
+"""
 
 import json
 import os

@@ -17,7 +17,10 @@ _PATIENCE = 60
 
 
 class RealVault:
-    """One server below ``directory``. It is unsealed, with a KV engine of version 2 at ``secret/`` and of version 1 at ``old/``."""
+    """One server below ``directory``.
+
+    It is unsealed, with a KV engine of version 2 at ``secret/`` and of version 1 at ``old/``.
+    """
 
     def __init__(self, directory):
         self._directory = directory

@@ -17,7 +17,8 @@ _DENIED = {"errors": ["1 error occurred:\n\t* permission denied\n\n"]}
 
 
 class Vault:
-    """``tokens`` are valid; ``secrets`` has the data by path, None for what is deleted; ``version`` is that of the engine at ``secret/``.
+    """``tokens`` are valid; ``secrets`` has the data by path, None for what is deleted; ``version`` is that of the
+    engine at ``secret/``.
 
     Paths that are ``forbidden`` are shown to no token. Tokens of a login have a ``lease`` in seconds.
     """

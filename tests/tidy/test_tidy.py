@@ -9,7 +9,7 @@ import pytest
 from fixed_paths import immutable
 from namespaces import run_in_namespaces
 
-from reactor import ManifestError, ResourceError
+from reactor import ManifestError, PathWatch, ResourceError
 from reactor.engine.events import Cause, Checked, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
@@ -369,3 +369,21 @@ async def test_a_user_who_nests_directories_too_deep_does_not_keep_the_rest(tmp_
         assert not (tmp_path / "a").exists()
         assert not (tmp_path / "z/b").exists()
     assert (tmp_path / "theirs").exists()
+
+
+async def test_what_a_failed_check_was_to_look_at_is_looked_at_by_the_next(tmp_path, monkeypatch):
+    resource = tidy(tmp_path)
+    changed, *_ = [each.below for each in resource.watches() if isinstance(each, PathWatch)]
+    await resource.observe()
+    changed.add(str(put(tmp_path / "old", 40)))
+    with monkeypatch.context() as patched:
+        patched.setattr(Sweep, "look", refuse)
+        with pytest.raises(ResourceError):
+            await resource.observe()
+    changed.add(str(put(tmp_path / "new")))
+    found = await resource.observe()
+    assert [os.path.basename(each.path) for each in found.due] == ["old"]
+
+
+async def refuse(*_):
+    raise ResourceError("can't be read now")

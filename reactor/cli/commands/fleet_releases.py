@@ -120,8 +120,8 @@ def release(
 ) -> None:
     """Pack DIRECTORY, sign it as the next release of CHANNEL, and begin its rollout.
 
-    The manifest must be valid as for 'reactor fleet pack'. Without --wait, 'reactor fleet drive' moves the waves. --again begins the bundle of an
-    earlier release once more, with a new serial.
+    The manifest must be valid as for 'reactor fleet pack'. Without --wait, 'reactor fleet drive' moves the waves.
+    --again begins the bundle of an earlier release once more, with a new serial.
 
     Exit codes: 0 begun, or with --wait done; 1 refused, halted, or no server answers; 2 bad usage.
 

@@ -182,10 +182,11 @@ def count(once: bool, home: str, form: Format) -> None:
 @click.argument("address", default="127.0.0.1:8471")
 @home_option
 def serve(address: str, home: str) -> None:
-    """Serve the page and the metrics of the whole fleet at ADDRESS, until it is stopped. ADDRESS is 127.0.0.1:8471 if it is not given.
+    """Serve the page and the metrics of the whole fleet at ADDRESS, until it is stopped.
 
-    The page shows counts, and the hosts that are not well. Its address has a token, which is kept in the directory of the
-    operator. Prometheus reads /metrics with the token as 'Authorization: Bearer TOKEN'.
+    The default of ADDRESS is 127.0.0.1:8471. The page shows counts, and the hosts that are not well. Its address has a
+    token, which is kept in the directory of the operator. Prometheus reads /metrics with the token as 'Authorization:
+    Bearer TOKEN'.
 
     Exit codes: 0 stopped; 1 no server answers; 2 bad usage.
 

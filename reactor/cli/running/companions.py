@@ -58,7 +58,10 @@ async def supervise(
 
 
 class RunNotifications:
-    """Implements a sink of events, and a task beside the engine. ``make`` makes the `Notifications` of channels."""
+    """The sink and the task of notifications. Nothing is imported for them until the manifest declares a channel.
+
+    ``make`` then makes the `Notifications`, which do the work.
+    """
 
     def __init__(
         self, channels: Mapping[str, Channel], make: Callable[[Mapping[str, Channel]], Notifications]

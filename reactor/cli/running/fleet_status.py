@@ -130,9 +130,10 @@ class RunStatus:
     def phase_of(self, release: str) -> HostPhase:
         """FAILED when a retry has failed too since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
 
-        It stays CONVERGED while resources that were well are checked again, as every health check with an interval does:
-        else a gate that waits for a time since the last host converged would wait for ever. While the only resources that are not well are retried soon after their first failure, or wait for a value
-        from the network, the release is MOVING.
+        It stays CONVERGED while resources that were well are checked again, as every health check with an interval
+        does: else a gate that waits for a time since the last host converged would wait for ever. While the only
+        resources that are not well are retried soon after their first failure, or wait for a value from the network,
+        the release is MOVING.
         """
         channel, engine = self._channel_of(release), self._engine
         if channel is None or engine is None:

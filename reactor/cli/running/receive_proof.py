@@ -44,8 +44,9 @@ CHANNEL = "push"
 class Proof(NamedTuple):
     """What a run depended on that found everything as desired, and the events that it has reported.
 
-    ``session`` stands for the identity of its session, ``made`` is its time. ``code`` has the stamps of the files that it has loaded, None for
-    what must not be there; ``paths`` the stamps of everything that it has read, and of what it manages. No symlink leads to one of the ``directories``.
+    ``session`` stands for the identity of its session, ``made`` is its time. ``code`` has the stamps of the files that
+    it has loaded, None for what must not be there; ``paths`` the stamps of everything that it has read, and of what it
+    manages. No symlink leads to one of the ``directories``.
     """
 
     digest: str
@@ -109,7 +110,10 @@ def report_proven(state: str, stream: BufferedReader) -> bool:
 
 
 def _coming_request(stream: BufferedReader) -> Request | None:
-    """The request that ``stream`` begins with, if it is for the bundle of a push, and no dry run. Takes nothing from ``stream``."""
+    """The request that ``stream`` begins with, if it is for the bundle of a push, and no dry run.
+
+    Takes nothing from ``stream``.
+    """
     begin = stream.peek()
     try:
         request = Request.read(BytesIO(begin)) if b"\n" in begin else None

@@ -54,7 +54,7 @@ def receive_session(work: Callable[[], int]) -> int:
 
 
 def _build_models() -> None:
-    """Build the models of all kinds that are imported, which a run does when it needs the first of each: a quarter of its time."""
+    """Build the models of all imported kinds now. A run builds each when it first needs it: a quarter of its time."""
     from pydantic import BaseModel
 
     models = BaseModel.__subclasses__()

@@ -303,7 +303,7 @@ class Reloader:
             self._display.show(*generation.left_out)
 
     async def _loaded(self) -> tuple[Generation, NextGeneration]:
-        """The current version of the manifest, compared with the one in force. Raises ManifestError, also if it can't be read any more."""
+        """The present version of the manifest, compared with the one in force. Raises ManifestError."""
         try:
             generation = await _read(self._load_again)
             prepared = await _read(partial(self._engine.prepare, generation.graph))

@@ -102,7 +102,8 @@ class Interruption:
 def kill_children() -> int:
     """Send SIGKILL to each child with its process group; return the number of groups.
 
-    Commands run in their own process groups. A child in our group is killed alone. Children in `PROTECTED_PROCESSES` are not killed.
+    Commands run in their own process groups. A child in our group is killed alone. Children in `PROTECTED_PROCESSES`
+    are not killed.
     """
     ours = os.getpgrp()
     groups: set[int] = set()

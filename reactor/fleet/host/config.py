@@ -88,7 +88,8 @@ class HostConfig(NamedTuple):
 def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
     """Read the configuration, and the file of signers that it names. Raises HostConfigError, SignersError.
 
-    Root refuses those that another user could change: who names the signers decides what root runs. ``parse`` raises ReactorError for a string that is no expression.
+    Root refuses those that another user could change: who names the signers decides what root runs. ``parse`` raises
+    ReactorError for a string that is no expression.
     """
     _require_trusted(path)
     try:

@@ -41,8 +41,9 @@ _SOON = 30.0
 
 
 class ChannelFollower:
-    """Follows one channel. ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes.
+    """Follows one channel.
 
+    ``report`` is the status of the host in this channel, without its time; ``on_change`` is called when it changes.
     ``warn`` gets a sentence about a release that is rejected, and once when the channel can't be followed for some seconds.
     """
 

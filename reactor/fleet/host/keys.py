@@ -54,7 +54,10 @@ class FileKeys:
 
 
 def age_recipient(path: str) -> str:
-    """Return the recipient of the age key in ``path``, which is made unless it is there. Raises CardError, ContextError, OSError."""
+    """Return the recipient of the age key in ``path``, which is made unless it is there.
+
+    Raises CardError, ContextError, OSError.
+    """
     try:
         from pyrage import IdentityError, x25519  # noqa: PLC0415 - only a host that joins needs it
     except ImportError as error:

@@ -80,7 +80,10 @@ class Renewal:
         return issued + (expires - issued) * 2 / 3
 
     async def renew(self) -> None:
-        """Ask for a new JWT and write it, and the card if it has changed. Raises LinkError, CardError, DocumentError, NotAdmittedError, OSError."""
+        """Ask for a new JWT and write it, and the card if it has changed.
+
+        Raises LinkError, CardError, DocumentError, NotAdmittedError, OSError.
+        """
         keys = FileKeys(self._credentials)
         request = Request("renew", self._host, keys.public)
         answer = await ask(self._connection, request.sealed(keys.sign), self._card_key, request.nonce)

@@ -136,7 +136,10 @@ class KeyValue:
         return await self._write(key, value, headers, last=revision, ttl=ttl)
 
     async def delete(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
-        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: seconds after which the marker is gone too."""
+        """Delete a value; its history stays.
+
+        ``revision``: as for `update`. ``ttl``: seconds after which the marker is gone too.
+        """
         return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision, ttl=ttl)
 
     async def purge(self, key: str) -> int:

@@ -45,7 +45,11 @@ class LiveFleet:
         self._unread = 6
 
     async def run(self) -> None:
-        """Follow until cancelled. Raises LinkError if the servers do not answer at the start, and DocumentError for a damaged spec or channel, as reading at once does."""
+        """Follow until cancelled.
+
+        Raises LinkError if the servers do not answer at the start, and DocumentError for a damaged spec or channel, as
+        reading at once does.
+        """
         await self._clock.measure()
         async with trio.open_nursery() as nursery:
             strictly = partial(self._follow, left_out=())

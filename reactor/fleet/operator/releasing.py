@@ -22,9 +22,10 @@ from reactor.fleet.rollout.waves import DEFAULT, parse_waves
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """The options of a new release. ``waves``: as text; ``serial``: the number after the last if None; times in seconds since 1970.
+    """The options of a new release. Times are in seconds since 1970.
 
-    ``splay``: the seconds over which the hosts of a wave spread their downloads.
+    ``waves``: as text; ``serial``: None for the number after the last one; ``splay``: the seconds over which the hosts
+    of a wave spread their downloads.
     """
 
     channel: str

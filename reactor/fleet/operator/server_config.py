@@ -63,7 +63,8 @@ class OperatorDirectory:
 def make_operator_directory(directory: str, life: float | None = None) -> OperatorDirectory:
     """Make the missing files in ``directory``, and renew the files of older versions and credentials that end soon.
 
-    ``life``: the seconds for which credentials are good, by default as before, and for ever at first. Raises KeyringError, OSError.
+    ``life``: the seconds for which credentials are good, by default as before, and for ever at first. Raises
+    KeyringError, OSError.
     """
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)

@@ -21,7 +21,10 @@ _FILE = "servers.json"
 
 
 def save_servers(directory: str, servers: Sequence[str], ca: str | None) -> bool:
-    """Store the URLs of the servers; return whether they changed. Without ``ca`` that of before stays. Raises OSError, KeyringError."""
+    """Store the URLs of the servers; return whether they changed.
+
+    Without ``ca`` that of before stays. Raises OSError, KeyringError.
+    """
     path = os.path.join(directory, _FILE)
     before = _saved(directory) if os.path.lexists(path) else {}
     new = {"servers": list(servers), "ca": ca or before.get("ca")}

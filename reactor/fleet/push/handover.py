@@ -7,8 +7,8 @@ The messages, on a socket of packets in the state directory::
     session -> standby   go
     standby -> session   the exit code
 
-Nothing is read from stdin before "go", so without an answer the session does its work itself. Little is imported here: the standby
-process has all modules already, and that is what it is for.
+Nothing is read from stdin before "go", so without an answer the session does its work itself. Little is imported here:
+the standby process has all modules already, and that is what it is for.
 """
 
 from __future__ import annotations

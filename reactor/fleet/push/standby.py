@@ -1,9 +1,10 @@
 """The standby process: has imported what a run needs, and does the work of the next sessions of `reactor receive`.
 
-Most of the time of a push that finds nothing to do is imports. So a session forks a standby process before it reads anything of the
-host, and lets it stay when it has succeeded. For each session that follows, the standby process forks one process more, which begins
-as the first did: with the modules, and with nothing that was read before. It listens in the state directory, which only its user can
-enter. It ends `STAYS` seconds after the last session, or when the socket is removed.
+Most of the time of a push that finds nothing to do is imports. So a session forks a standby process before it reads
+anything of the host, and lets it stay when it has succeeded. For each session that follows, the standby process forks
+one process more, which begins as the first did: with the modules, and with nothing that was read before. It listens in
+the state directory, which only its user can enter. It ends `STAYS` seconds after the last session, or when the socket
+is removed.
 """
 
 from __future__ import annotations
