@@ -162,6 +162,18 @@ def test_a_login_that_ends_before_reactor_begins_is_told_with_the_way_to_see_it(
     assert f"hint: see why this does not end with 0: ssh -p {host.port} 127.0.0.1 true" in done.out
 
 
+def test_what_an_inventory_says_of_the_way_to_a_host_and_is_not_used_is_told(push, site, inventory):
+    more = (
+        "web2 ansible_become_user=app ansible_ssh_common_args='-o ProxyJump=b' ansible_connection=ssh\n"
+        "other ansible_connection=local\n"
+    )
+    done = push(site("told"), "-i", inventory("web2", more=more), "-l", "web2", "--noop")
+    assert done.code == 0, done
+    assert "not used from the inventory: ansible_become_user, ansible_ssh_common_args\n" in done.err
+    assert "hint: write options of ssh, such as ProxyJump, into ~/.ssh/config" in done.err
+    assert "not used" not in push(site("told"), "-i", inventory("web2"), "--noop").err
+
+
 def test_the_next_push_needs_no_login_but_with_another_key_it_does(push, site, world, inventory, tmp_path):
     host = inventory.hosts["seen"] = world.start("seen", LogLevel="INFO")
     directory, mine = site("seen"), inventory("seen")
