@@ -15,6 +15,7 @@ from signers_of_tests import new_key
 
 from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.operator.credentials_life import life_of
 from reactor.fleet.operator.session import operator_options, operator_session, save_servers
 
 MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
@@ -350,3 +351,10 @@ def test_a_driver_that_is_stopped_leaves_its_channel_to_others(fleet, place, sit
         assert driver.wait(PATIENCE) == 128 + signal.SIGTERM
     assert "left: release 1 rolling 10 %; no hosts; NO DRIVER: it stands still" in fleet("status").out
     assert fleet("halt", "left").code == 0
+
+
+def test_a_host_that_is_admitted_by_hand_has_credentials_as_long_as_was_asked(fleet, place):
+    file = place / "brief.creds"
+    done = fleet("admit", "brief", "--channel", "brief", "--life", "2h", "-o", str(file))
+    assert done.code == 0, done.err
+    assert life_of(str(file)) == pytest.approx(7200, abs=5)

@@ -142,6 +142,38 @@ def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
     assert events(done)[-1]["event"] == "pushended"
 
 
+def test_a_host_behind_one_that_can_not_be_reached_is_told_with_the_way_to_see_why(
+    push, site, world, hosts, tmp_path
+):
+    config = tmp_path / "config"
+    config.write_text(
+        f"Host inner\n  HostName 127.0.0.1\n  Port {hosts['web1'].port}\n  ProxyJump 127.0.0.1:1\n{world.config.read_text()}"
+    )
+    done = push(site("behind"), "inner", "-F", config)
+    assert done.code == 3
+    assert "hint: its ProxyJump or ProxyCommand does not lead there; see why: ssh inner true" in done.out
+
+
+def test_a_login_that_ends_before_reactor_begins_is_told_with_the_way_to_see_it(push, site, world):
+    host = world.start("limited", ForceCommand="exit 3")
+    done = push(site("limited"), f"127.0.0.1:{host.port}")
+    assert done.code == 1
+    assert "127.0.0.1: the login ended with exit code 3 before reactor began\n" in done.out
+    assert f"hint: see why this does not end with 0: ssh -p {host.port} 127.0.0.1 true" in done.out
+
+
+def test_what_an_inventory_says_of_the_way_to_a_host_and_is_not_used_is_told(push, site, inventory):
+    more = (
+        "web2 ansible_become_user=app ansible_ssh_common_args='-o ProxyJump=b' ansible_connection=ssh\n"
+        "other ansible_connection=local\n"
+    )
+    done = push(site("told"), "-i", inventory("web2", more=more), "-l", "web2", "--noop")
+    assert done.code == 0, done
+    assert "not used from the inventory: ansible_become_user, ansible_ssh_common_args\n" in done.err
+    assert "hint: write options of ssh, such as ProxyJump, into ~/.ssh/config" in done.err
+    assert "not used" not in push(site("told"), "-i", inventory("web2"), "--noop").err
+
+
 def test_the_next_push_needs_no_login_but_with_another_key_it_does(push, site, world, inventory, tmp_path):
     host = inventory.hosts["seen"] = world.start("seen", LogLevel="INFO")
     directory, mine = site("seen"), inventory("seen")

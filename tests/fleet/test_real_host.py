@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 from urllib.request import urlopen
@@ -293,6 +294,14 @@ def test_a_wrong_configuration_is_told_with_its_place(reactor, tmp_path, old, ne
     done = reactor("fleet", "follow", "--check", "--config", config)
     assert (done.code, done.out) == (2, "")
     assert f"error[R1009]: {config}:{said}" in done.err
+
+
+def test_a_host_whose_credentials_have_expired_is_told_to_join_again(fleet, reactor):
+    fleet.fleet_server.host_credentials("web15", expires=int(time.time()) - 10)
+    fleet.host("web15")
+    done = reactor("fleet", "follow", "--check", "--config", fleet.home / "web15.yaml")
+    assert (done.code, "expired on" in done.err) == (2, True)
+    assert "hint: let this host join again with a new token: reactor fleet join" in done.err
 
 
 def test_a_good_configuration_is_told(fleet, reactor):

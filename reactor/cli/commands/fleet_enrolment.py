@@ -203,7 +203,7 @@ def admit(
             raise with_hint(
                 click.UsageError("-o needs a HOST and --channel"), "admit HOST --channel NAME -o FILE"
             )
-        admit_host(home, host, channels, groups, output, form)
+        admit_host(home, host, channels, groups, output, life=int(life), form=form)
     elif channels or groups:
         raise with_hint(
             click.UsageError("--channel and --group are for -o"), "the token of a host says its channels"

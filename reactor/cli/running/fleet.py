@@ -89,14 +89,21 @@ async def _make_streams(home: str, replicas: int | None, ccm_publishers: bool | 
 
 
 def admit_host(
-    home: str, host: str, channels: Sequence[str], groups: Sequence[str], output: str, form: Format
+    home: str,
+    host: str,
+    channels: Sequence[str],
+    groups: Sequence[str],
+    output: str,
+    *,
+    life: int,
+    form: Format,
 ) -> None:
-    """Admit a host by hand."""
+    """Admit a host by hand, with credentials for ``life`` seconds."""
     try:
         keys = load_operator_directory(home).keys
     except KeyringError as error:
         fail_for(error)
-    credentials = within(home, lambda js: admit_by_hand(js, keys, host, channels, groups))
+    credentials = within(home, lambda js: admit_by_hand(js, keys, host, channels, groups, life=life))
     save_credentials(os.path.abspath(output), credentials)
     print_change(
         form, {"admitted": host, "credentials": output}, f"admitted {host}; its credentials are in {output}"

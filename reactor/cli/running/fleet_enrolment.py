@@ -261,7 +261,7 @@ def revoke_credentials(home: str) -> None:
         f"only the files in {home} are good now",
         f"copy {OPERATOR_CREDENTIALS} and {ADMITTING_CREDENTIALS} to the machines that need them",
     )
-    _require_all(revoked, "who has a copy of those", "revoke")
+    _require_all(revoked, "who has a copy of those", "doctor")
 
 
 def _require_all(revoked: Confirmations, holder: str, command: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 import trio
 
-from reactor.cli.messages import fail_for
+from reactor.cli.messages import fail_for, notice
 from reactor.console.jsonlines import line
 from reactor.errors import ReactorError, first_of
 from reactor.fleet.bundle.limits import BundleLimits
@@ -84,6 +84,11 @@ class PushCommand(NamedTuple):
         selected = found if self.limit is None else select(found, self.limit)
         if not selected:
             raise InventoryError(f"no host is left of {self.limit!r}")
+        if unused := sorted({name for each in selected for name in each.unused}):
+            notice(
+                f"not used from the inventory: {', '.join(unused)}",
+                "write options of ssh, such as ProxyJump, into ~/.ssh/config; --sudo is for root without a password",
+            )
         return selected
 
     def _bundle(self) -> Bundle | None:

@@ -140,6 +140,7 @@ class _Reader:
             ca=self._file("ca") if "ca" in self._values else None,
             inbox_prefix=f"_INBOX_{name}",
             origin=self._path,
+            renewal="let this host join again with a new token: reactor fleet join",
         )
         for each in (credentials, signers, options.ca):
             if each is not None:

@@ -21,9 +21,15 @@ _ATTEMPTS = 5
 
 
 async def admit_by_hand(
-    js: JetStream, keys: Keyring, host: str, channels: Sequence[str], groups: Sequence[str] = ()
+    js: JetStream,
+    keys: Keyring,
+    host: str,
+    channels: Sequence[str],
+    groups: Sequence[str] = (),
+    *,
+    life: int = LIFE,
 ) -> Credentials:
-    """Admit a new host; return its credentials. Raises KeyringError if the name is taken, LinkError."""
+    """Admit a new host; return its credentials, good for ``life`` seconds. Raises KeyringError if the name is taken, LinkError."""
     for name in (host, *channels, *groups):
         if not (is_host_id(name) and is_channel_name(name)):
             raise DocumentError(
@@ -39,7 +45,7 @@ async def admit_by_hand(
             f"there is a host {host} already",
             f"give another name, or let it join again: reactor fleet expel {host} --rekey",
         ) from error
-    return Credentials(key, host_token(keys.admitting, host, key.public, now() + LIFE))
+    return Credentials(key, host_token(keys.admitting, host, key.public, now() + life))
 
 
 async def _put_new(js: JetStream, spec: HostSpec) -> None:

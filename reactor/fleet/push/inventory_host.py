@@ -23,6 +23,15 @@ _SSH_VARIABLES = {
     "user": ("ansible_user", "ansible_ssh_user"),
     "key": ("ansible_ssh_private_key_file", "ansible_private_key_file"),
 }
+_UNUSED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args"), ("",)),
+    **dict.fromkeys(("ansible_password", "ansible_ssh_pass"), ()),
+    **dict.fromkeys(("ansible_become_password", "ansible_become_pass"), ()),
+    "ansible_become_user": ("root",),
+    "ansible_become_method": ("sudo",),
+    "ansible_connection": ("ssh", "smart", "paramiko"),
+}
+"""Variables that are not used -> the values that change nothing."""
 _TRUE = ("true", "yes", "1", "on")
 
 
@@ -38,6 +47,8 @@ class Host(NamedTuple):
     """Whether reactor runs through sudo on the host."""
     groups: tuple[str, ...] = ()
     variables: Mapping[str, Any] = {}
+    unused: tuple[str, ...] = ()
+    """Variables that say for Ansible how the host is reached, or as whom, in a way that is not used here."""
 
     @classmethod
     def of(cls, name: str, groups: tuple[str, ...], variables: Mapping[str, Any]) -> Self:
@@ -59,6 +70,13 @@ class Host(NamedTuple):
             str(variables.get("ansible_become", "")).lower() in _TRUE,
             groups,
             others,
+            tuple(
+                sorted(
+                    each
+                    for each, usual in _UNUSED.items()
+                    if each in variables and variables[each] not in usual
+                )
+            ),
         )
 
     def facts(self) -> dict[str, Any]:

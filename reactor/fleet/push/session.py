@@ -17,7 +17,14 @@ from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
 from reactor.fleet.push.outcome import OWN_EVENTS, Outcome, Status
 from reactor.fleet.push.request import Request
-from reactor.fleet.push.ssh import SSH_FAILED, Ssh, bootstrap_command, hint_for, receive_command
+from reactor.fleet.push.ssh import (
+    SSH_FAILED,
+    Ssh,
+    bootstrap_command,
+    hint_for,
+    login_words,
+    receive_command,
+)
 
 _PIECE = 64 * 1024
 _STDERR = 8 * 1024
@@ -175,15 +182,21 @@ class _Session:
         if code == MISSING_CODE:
             return self._missing(last)
         if code == SSH_FAILED:
-            return self._ended(
-                Status.UNREACHABLE, last or "ssh failed", hint_for("\n".join(lines), self._host), "R0804"
-            )
-        words = last or f"it ended with exit code {code}"
+            hint = hint_for("\n".join(lines), self._host)
+            return self._ended(Status.UNREACHABLE, last or "ssh failed", hint, "R0804")
+        return self._refused(code, last, advice)
+
+    def _refused(self, code: int | None, last: str, advice: str | None) -> Outcome:
+        """The outcome if the login or reactor ended before it answered."""
+        if not last:
+            words = f"the login ended with exit code {code} before reactor began"
+            hint = f"see why this does not end with 0: {login_words(self._host)} true"
+            return self._ended(Status.FAILED, words, hint, "R0806")
         if "password is required" in last:
             advice = "let the user run 'sudo -n' without a password there"
         if re.search(r"no (such )?command", last, re.IGNORECASE):
             advice = "install the same version of reactor on both sides"
-        return self._ended(Status.FAILED, f"reactor receive: {words}", advice, "R0806")
+        return self._ended(Status.FAILED, f"reactor receive: {last}", advice, "R0806")
 
     def _broken_off(self, code: int | None, last: str, advice: str | None) -> Outcome:
         """The outcome if the host has answered, and not reported. An exit code of the host means that it can be reached."""

@@ -15,6 +15,8 @@ _SILENT_LIMIT = 3
 _CHANGED_KEY = "IDENTIFICATION HAS CHANGED"
 _UNKNOWN_KEY = "Host key verification failed"
 _DENIED = "Permission denied"
+_NO_WAY_THROUGH = "by UNKNOWN port"
+"""ssh throws away what its `ProxyJump` or `ProxyCommand` says, because the connection stays for the next session."""
 
 SSH_FAILED = 255
 """The exit code of ssh itself."""
@@ -96,19 +98,21 @@ def _as_root(script: str, *, become: bool) -> str:
     return f"{'exec sudo -n -- ' if become else 'exec '}sh -c '{script}'"
 
 
+def login_words(host: Host) -> str:
+    """The command with which people log in there."""
+    port = ["-p", str(host.port)] if host.port else []
+    return " ".join(["ssh", *port, f"{host.user}@{host.address}" if host.user else host.address])
+
+
 def hint_for(error: str, host: Host) -> str | None:
     """How to fix an error of ssh."""
-    login = " ".join(
-        [
-            "ssh",
-            *(["-p", str(host.port)] if host.port else []),
-            f"{host.user}@{host.address}" if host.user else host.address,
-        ]
-    )
+    login = login_words(host)
     if _CHANGED_KEY in error:
         return "it may be another host: ask why its key has changed, before you remove the old one from known_hosts"
     if _UNKNOWN_KEY in error:
         return f"check its key, and accept it once: {login}"
+    if _NO_WAY_THROUGH in error:
+        return f"its ProxyJump or ProxyCommand does not lead there; see why: {login} true"
     if _DENIED in error:
         return f"this must work without a password: {login} true"
     if re.search(r"timed out|No route|refused|resolve", error):
