@@ -20,6 +20,7 @@ from reactor.resources.mount.mount_table import (
     Mounted,
     Operand,
     bind_source,
+    is_dead,
     mount_point,
     mounts_at,
     mounts_below,
@@ -97,7 +98,7 @@ async def unmount(point: str, times: int) -> None:
     hint = hint_for_busy(point)
     with ErrorContext(f"unmount {point}", hint), Parent(point) as (directory, base):
         for _ in range(times):
-            if others_may_replace(directory, base):
+            if is_dead(directory, base) or others_may_replace(directory, base):
                 unmount_in(directory, base)
             else:
                 await _run_umount(point, hint)
