@@ -16,6 +16,7 @@ Every module imports heavy modules only inside functions, so that ``reactor --he
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -106,16 +107,29 @@ def _leave_no_core() -> None:
 
 
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Show the traceback of a bug, with secrets redacted; or that parts of the program are gone."""
+    """Show the traceback of a bug, with secrets redacted; or what the process lacks: its program, open files."""
     if is_replaced():
         words = "another version of reactor was installed while this process ran, so it ends"
         sys.stderr.write(f"error[R0704]: {words}\nhint: start it again, as systemd does by itself\n")
+        return
+    if _is_out_of_files(error):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        words = f"no more files can be opened: the limit of open files is {limit}"
+        hint = "raise it: ulimit -n 1024; for a service: LimitNOFILE=1024, with systemctl edit"
+        sys.stderr.write(f"error[R0704]: {words}\nhint: {hint}\n")
         return
     import traceback
 
     from reactor.resource.redaction import redact
 
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
+
+
+def _is_out_of_files(error: BaseException) -> bool:
+    """Whether the limit of open files ended the process, maybe with other errors that followed from it."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_out_of_files, error.exceptions))
+    return isinstance(error, OSError) and error.errno == errno.EMFILE
 
 
 def _leave(code: int) -> NoReturn:

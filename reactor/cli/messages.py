@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,6 +58,8 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
         raise  # click ends quietly
     except OSError as error:
         _fail_for_lost_output(error, 1)
+        if error.errno == errno.EMFILE:
+            raise  # the process ends with the limit in words
         if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by os.getcwd
             fail(
                 "R0704",

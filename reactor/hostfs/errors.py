@@ -35,7 +35,7 @@ _HINTS = {
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",
     errno.ENFILE: "raise the limit of open files of the host: sysctl fs.file-max",
-    errno.EMFILE: "raise the limit of open files: ulimit -n",
+    errno.EMFILE: "raise the limit of open files: ulimit -n, or LimitNOFILE= of the service",
 }
 
 

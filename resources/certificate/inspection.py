@@ -25,10 +25,11 @@ _RENEWED_WITHIN = 3
 
 
 class Inspection(NamedTuple):
-    """Why a new pair is needed, None if it is not; and when one will be, in seconds since the epoch."""
+    """Why a new pair is needed, None if it is not; when one will be, and from when this one is valid, in seconds since the epoch."""
 
     fault: str | None
     renew_at: float | None = None
+    valid_from: float = 0.0
 
 
 class DesiredPair(NamedTuple):
@@ -58,9 +59,13 @@ def judge_pair(key_pem: bytes, certificate_pem: bytes, wanted: DesiredPair, now:
     third = (end - start) / _RENEWED_WITHIN
     renew_at = end - (third if wanted.renew_before is None else min(wanted.renew_before, end - start - third))
     if now >= renew_at:
-        until = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return Inspection(f"it {'expires' if now < end else 'expired'} at {until} UTC", renew_at)
-    return Inspection(None, renew_at)
+        return Inspection(f"it {'expires' if now < end else 'expired'} at {in_utc(end)}", renew_at)
+    return Inspection(None, renew_at, start)
+
+
+def in_utc(moment: float) -> str:
+    """``moment``, in seconds since the epoch, as text."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def judge_request(key_pem: bytes, request_pem: bytes, profile: Profile) -> Inspection:

@@ -200,13 +200,28 @@ class Certificate(Resource[CertificateState], kind="certificate"):
             return CertificateState(pair)
         wanted = await self._key_attributes()
         await require_library()
-        inspection = self._maker.judge(pair, time.time())
+        now = time.time()
+        inspection = self._maker.judge(pair, now)
         fault = inspection.fault
         if fault is None and (read_record(self.kind, self.name) or {}).get(_ISSUER, self.acme) != self.acme:
             fault = "another server has signed it"
         if fault is None and inspection.renew_at is not None:
             self._alarm.set(inspection.renew_at)
+            self._require_valid(inspection.valid_from, now)
         return CertificateState(pair, fault, wanted)
+
+    def _require_valid(self, valid_from: float, now: float) -> None:
+        """Raise ResourceError if the certificate is from the future: it was issued while the clock was wrong, or now it is.
+
+        It is not replaced, since a clock that is wrong after the boot would cost each pair.
+        """
+        if now < valid_from:
+            from reactor.resources.certificate.inspection import in_utc  # noqa: PLC0415 - imports cryptography
+
+            self._alarm.set(valid_from)
+            words = f"the certificate is not valid before {in_utc(valid_from)}, and now it is {in_utc(now)}"
+            hint = f"set the clock; if it is right, remove {self.name}, and a new pair is made"
+            raise ResourceError(words, hint)
 
     def plan(self, state: CertificateState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
         """Make a new pair, or correct links and attributes; or remove the directory. Raises ResourceError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -86,6 +87,15 @@ def bind_source(path: str) -> Iterator[Operand]:
             yield _operand(path, handle, directory, base)
     finally:
         os.close(handle)
+
+
+def is_dead(directory: int, base: str) -> bool:
+    """Whether the process that served the file system at ``base`` has ended, so that only unmounting it works."""
+    try:
+        os.stat(base, dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        return error.errno == errno.ENOTCONN
+    return False
 
 
 def unmount_in(directory: int, base: str) -> None:

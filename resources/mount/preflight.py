@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from reactor import ResourceError, fragile_mounts
-from reactor.hostfs import ErrorContext
+from reactor.hostfs import ErrorContext, Parent
 from reactor.resources.mount.comparison import is_bind, overlaid, unchangeable
 from reactor.resources.mount.fstab import Entry, is_tag, node_of
 from reactor.resources.mount.fstypes import helper_of, is_unknown
-from reactor.resources.mount.mount_table import mount_point, mounts_below
+from reactor.resources.mount.mount_table import is_dead, mount_point, mounts_below
 from reactor.resources.mount.state import Desired, MountState
 from reactor.resources.mount.system import hint_for_busy, ignored_by_remount
 from reactor.resources.process import ENVIRONMENT, Command, run
@@ -30,8 +30,11 @@ async def refuse(desired: Desired, state: MountState) -> None:
             raise ignored_by_remount(entry.point, ignored)
         return
     await fragile_mounts().ask(entry.point)
-    with ErrorContext(f"mount {entry.device} at {entry.point}"), mount_point(entry.point):
-        pass
+    with ErrorContext(f"mount {entry.device} at {entry.point}"):
+        hides_point = _hides_point(entry.point)
+        if not hides_point:
+            with mount_point(entry.point):
+                pass
     if entry.device.startswith("/"):
         await fragile_mounts().ask(entry.device)
         _refuse_source("device", entry.device)
@@ -40,9 +43,16 @@ async def refuse(desired: Desired, state: MountState) -> None:
     for path in overlaid(entry.fstype, desired.options):
         await fragile_mounts().ask(path)
         _refuse_source("directory", path)
-    _refuse_file(entry)
+    if not hides_point:
+        _refuse_file(entry)
     if not is_bind(entry.options):
         _refuse_type(entry.fstype)
+
+
+def _hides_point(point: str) -> bool:
+    """Whether a file system without its server hides the mount point: nothing can be said of it before the unmount."""
+    with Parent(point) as (directory, base):
+        return is_dead(directory, base)
 
 
 def _refuse_unmount(desired: Desired, state: MountState) -> None:

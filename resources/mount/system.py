@@ -15,10 +15,12 @@ from reactor.resources import textfile
 from reactor.resources.enumeration import listed
 from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn, missing, respelled
 from reactor.resources.mount.fstab import FSTAB, Entry
+from reactor.resources.mount.kernel_log import explaining_mount
 from reactor.resources.mount.mount_table import (
     Mounted,
     Operand,
     bind_source,
+    is_dead,
     mount_point,
     mounts_at,
     mounts_below,
@@ -75,7 +77,8 @@ async def _run_mount(entry: Entry, fstype: str, options: str) -> None:
         if is_bind(entry.options) and entry.device.startswith("/"):
             source = opened.enter_context(bind_source(entry.device))
         literally = target.options or source.options
-        await perform("mount", *literally, "-t", fstype, "-o", options, "--", source.path, target.path)
+        with explaining_mount(entry.device, fstype):
+            await perform("mount", *literally, "-t", fstype, "-o", options, "--", source.path, target.path)
 
 
 async def exchange(desired: Desired) -> None:
@@ -95,7 +98,7 @@ async def unmount(point: str, times: int) -> None:
     hint = hint_for_busy(point)
     with ErrorContext(f"unmount {point}", hint), Parent(point) as (directory, base):
         for _ in range(times):
-            if others_may_replace(directory, base):
+            if is_dead(directory, base) or others_may_replace(directory, base):
                 unmount_in(directory, base)
             else:
                 await _run_umount(point, hint)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from acme_server import AcmeServer, serving
@@ -252,6 +254,24 @@ async def main():
 
 trio.run(main)
 """
+
+
+async def test_a_certificate_from_the_future_is_a_failure_until_its_time_has_come(
+    pair, converge, monkeypatch
+):
+    """The clock was wrong when it was issued. It is not replaced: the clock may be wrong now."""
+    await converge()
+    before = snapshot(pair)
+    with monkeypatch.context() as clock:
+        clock.setattr(
+            "reactor.resources.certificate.kind.time", SimpleNamespace(time=lambda: time.time() - 3600)
+        )
+        for noop in (True, False):
+            result, words = await converge(noop=noop)
+            assert result is Result.FAILED
+            assert words.startswith("the certificate is not valid before 20")
+    assert await converge() == (Result.OK, "")
+    assert snapshot(pair) == before
 
 
 async def test_the_pair_fits_at_every_instant(pair, converge):

@@ -310,6 +310,62 @@ async def test_what_can_not_be_mounted_is_not_listed_for_the_next_boot(point):
     assert FSTAB.read_text() == before
 
 
+@pytest.fixture
+def dead(point, tmp_path):
+    """A mount point on which a file system is whose server has ended."""
+    if shutil.which("bindfs") is None:
+        pytest.skip("no bindfs to serve a file system")
+    (tmp_path / "source").mkdir()
+    with subprocess.Popen(["bindfs", "-f", tmp_path / "source", point]) as server:
+        while not mounts_at(str(point)):
+            assert server.poll() is None
+        server.kill()
+    with pytest.raises(OSError, match="not connected"):
+        os.listdir(point)
+    return point
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "unmounted", "absent"])
+async def test_a_mount_whose_server_has_ended_is_unmounted_or_replaced(ensure, dead):
+    resource = sized(dead, ensure=ensure)
+    for noop, expected in ((True, Result.WOULD_CHANGE), (False, Result.CHANGED)):
+        _, story = await converge_once(resource, options=RunOptions(noop=noop))
+        check = story.checks(resource.ref)[-1]
+        assert (check.result, check.error) == (expected, None)
+    assert [each.fstype for each in mounts_at(str(dead))] == (["tmpfs"] if ensure == "mounted" else [])
+
+
+def may_read_kernel_log():
+    try:
+        with open("/dev/kmsg", "rb", buffering=0):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"options": "colour=red,size=1m"}, "the kernel: tmpfs: Unknown parameter 'colour'"),
+        ({"options": "size=much"}, "the kernel: tmpfs: Bad value for 'size'"),
+        ({"device": "img", "fstype": "ext4", "options": "loop"}, "VFS: Can't find ext4 filesystem"),
+    ],
+)
+async def test_what_the_kernel_logs_about_a_refused_mount_is_in_the_error(properties, words, point, tmp_path):
+    if not may_read_kernel_log():
+        pytest.skip("may not read what the kernel logs")
+    image = tmp_path / "img"
+    image.write_bytes(b"\0" * 1_000_000)
+    wanted = {**TMPFS, **properties}
+    wanted["device"] = str(image) if wanted["device"] == "img" else wanted["device"]
+    resource = Mount(name=str(point), **wanted)
+    _, story = await converge_once(resource)
+    check = story.checks(resource.ref)[-1]
+    assert check.result is Result.FAILED
+    assert words in check.error
+    assert check.hint == "correct options, fstype or device"
+
+
 async def test_what_can_not_be_unmounted_stays_listed(point):
     await converge_once(sized(point))
     with (point / "open").open("w"):

@@ -1,0 +1,28 @@
+"""A process that may open few files ends with the limit in words."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("limit", [8, 11, 13])
+def test_a_run_that_may_open_too_few_files_says_so_and_how_to_allow_more(tmp_path, limit):
+    path = tmp_path / "site.yaml"
+    own = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
+    path.write_text(f"resources:\n  - file:\n      - {tmp_path}/motd: {{content: x, {own}}}\n")
+    command = [sys.executable, "-m", "reactor", "run", "--converged-timeout", "10ms", "--state-dir"]
+    done = subprocess.run(
+        ["prlimit", f"--nofile={limit}", *command, tmp_path / "state", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = (
+        f"error[R0704]: no more files can be opened: the limit of open files is {limit}\n"
+        "hint: raise it: ulimit -n 1024; for a service: LimitNOFILE=1024, with systemctl edit\n"
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith(said)
+    assert "Traceback" not in done.stderr
