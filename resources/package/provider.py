@@ -12,7 +12,7 @@ from reactor import GroupError, ResourceError, emit_output
 from reactor.resources.download.source import is_url
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.database import Database, stamps_of
-from reactor.resources.package.error_lines import error_lines, failed_scripts
+from reactor.resources.package.error_lines import cause_of, error_lines, failed_scripts
 from reactor.resources.package.locks import released
 from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
@@ -238,7 +238,15 @@ class Provider(PackageObserver):
         if refusals and self._age() > self._freshness():
             await self._try_to_refresh()
             chosen, refusals = await self._choose_from_lists(changes)
+        if self._not_refreshed:
+            refusals = {ref: self._in_old_lists(refusal) for ref, refusal in refusals.items()}
         return chosen, refusals
+
+    def _in_old_lists(self, refusal: ResourceError) -> ResourceError:
+        """``refusal``, with the reason for which the lists may be wrong."""
+        reason = cause_of(self._not_refreshed)
+        words = f"{refusal.message}; but the package lists could not be refreshed: {reason}"
+        return ResourceError(words, f"see to that first; else {refusal.hint}", missing=refusal.missing)
 
     def _freshness(self) -> float:
         """Seconds for which lists are new enough: less than `FRESH` if repositories were changed since the fetch."""

@@ -465,6 +465,19 @@ async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_r
     assert said[1].startswith("  Err:")
 
 
+@pytest.mark.parametrize("name", ["nope", "app"])
+async def test_what_no_list_has_is_doubted_where_lists_can_not_be_fetched(apt, name):
+    (apt.root / "etc/apt/sources.list.d/down.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+    for noop in (True, False):
+        _, story = await converge_once(package(name, "9.0"), options=RunOptions(noop=noop))
+        (check,) = story.checks(f"package#{name}")
+        assert "no repository has " in check.error
+        assert "; but the package lists could not be refreshed: E: " in check.error
+        assert "/nowhere" in check.error
+        assert check.hint.startswith("see to that first; else ")
+
+
 async def test_a_dry_run_that_has_no_lists_and_can_get_none_refuses_nothing(apt):
     """As for somebody else than root, in most images of containers."""
     shutil.rmtree(apt.root / "var/lib/apt/lists")
