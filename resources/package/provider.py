@@ -64,9 +64,12 @@ class Provider(PackageObserver):
             await released(*self.database.locks)
             await self.database.load()
             before = self.database.versions()
-            await self._repair(
-                [desired for desired in all_desired.values() if not (await self._observe(desired)).is_whole]
-            )
+            broken = {
+                ref: desired
+                for ref, desired in all_desired.items()
+                if not (await self._observe(desired)).is_whole
+            }
+            await self._repair(broken.values())
             changes, refusals = await self._decide(all_desired)
             try:
                 await self._release(
@@ -81,7 +84,8 @@ class Provider(PackageObserver):
                     emit_output(f"the transaction failed{description}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
             others = await self._others(before, all_desired)
-            return Applied(refusals, _notes_for_each({ref: all_desired[ref] for ref in changes}, others))
+            changed = {ref: all_desired[ref] for ref in (*changes, *broken)}
+            return Applied(refusals, _notes_for_each(changed, others))
 
     async def preflight(self, desired: Desired) -> None:
         """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
