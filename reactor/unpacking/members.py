@@ -11,9 +11,13 @@ from reactor.errors import ReactorError
 
 
 class UnpackingError(ReactorError):
-    """The archive is damaged, or has a forbidden member."""
+    """The archive is damaged, has a forbidden member, or exceeds ``limit``: members, unpacked or ratio; else empty."""
 
     code = "R0405"
+
+    def __init__(self, message: str, hint: str | None = None, *, limit: str = "") -> None:
+        super().__init__(message, hint)
+        self.limit = limit
 
 
 class MemberType(Enum):
@@ -76,16 +80,17 @@ class Budget:
         self._members += 1
         if self._members > self._limits.members:
             words = f"the archive holds more than {self._limits.members} members"
-            raise UnpackingError(words, "raise the limit if you trust it")
+            raise UnpackingError(words, "raise the limit if you trust it", limit="members")
 
     def allow(self, total: int) -> None:
         """Raise UnpackingError if ``total`` unpacked bytes are too many for this archive."""
         if total > self._limits.size:
             words = f"the archive unpacks to more than {size_in_words(self._limits.size)}"
-            raise UnpackingError(words, "raise the limit if you trust it")
+            raise UnpackingError(words, "raise the limit if you trust it", limit="unpacked")
         if total > self._most:
             words = f"the archive unpacks to more than {self._limits.ratio} times its size"
-            raise UnpackingError(words, "it may be a decompression bomb: raise the limit if you trust it")
+            hint = "it may be a decompression bomb: raise the limit if you trust it"
+            raise UnpackingError(words, hint, limit="ratio")
 
 
 def size_in_words(size: int) -> str:

@@ -38,7 +38,8 @@ class _Guarded(io.RawIOBase):
         """Return ``size`` bytes, or the rest. Raises UnpackingError for more than the limit."""
         data = self._file.read(self._most + 1 if size < 0 else min(size, self._most + 1))
         if len(data) > self._most:
-            raise UnpackingError("the directory of the archive is too large", "raise the limit of members")
+            words = "the directory of the archive is too large"
+            raise UnpackingError(words, "raise the limit of members", limit="members")
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:

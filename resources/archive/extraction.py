@@ -55,7 +55,8 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
                 )
             except UnpackingError as error:
                 words = f"cannot unpack {desired.path}: {error.message}"
-                raise ResourceError(words, error.hint or "nothing of it was put in place") from error
+                hint = f"if you trust it, raise max_{error.limit}" if error.limit else error.hint
+                raise ResourceError(words, hint or "nothing of it was put in place") from error
             move_in(tree, parent, goal)
         with opened_directory(".", goal) as directory:
             sync_file_system(directory)

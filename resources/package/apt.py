@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Collection, Hashable, Mapping
+from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -19,6 +19,7 @@ from reactor.resources.package.apt_answers import (
     parse_search,
     parse_simulation,
 )
+from reactor.resources.package.apt_arguments import FIX_BROKEN, installation, removal
 from reactor.resources.package.catalog import Catalog, Offer
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
@@ -31,7 +32,7 @@ from reactor.resources.package.file_conflicts import (
     refuse_overwriting,
 )
 from reactor.resources.package.locks import released
-from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
+from reactor.resources.package.planner import Changes, Desired
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.transaction import Others, own_files, refusal_of_own
 from reactor.resources.process import Completed, missing_rights
@@ -41,20 +42,10 @@ _QUESTIONS: Final = {
     "APT_LISTBUGS_FRONTEND": "none",
     "APT_LISTCHANGES_FRONTEND": "none",
 }
-_OPTIONS: Final = (
-    "-y", "-q",
-    "-o", "DPkg::Options::=--force-confold",
-    "-o", "DPkg::Use-Pty=0",
-    "-o", "DPkg::Lock::Timeout=-1",  # apt itself waits for a lock that is taken after our check
-    "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is not used as a regular expression
-    "-o", "APT::Get::AutomaticRemove=false",  # an unneeded package may be managed by a resource
-)  # fmt: skip
-_KEEP_CONFIGURATION: Final = ("-o", "APT::Get::Purge=false")
-"""The option against a configuration of apt that purges what is removed."""
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
+_UNMET: Final = "dependency problems prevent configuration"
 _OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
-_OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _CUT: Final = "; the next transaction begins with what is left: if it hangs again, see why, or have it absent"
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
 """The entries of the directory of package lists before any list was fetched."""
@@ -168,7 +159,7 @@ class Apt(Provider):
         return installed if self._dpkg.find(name).is_held else newest
 
     async def _repair(self, broken: Collection[Desired]) -> None:
-        """Configure the interrupted packages. Errors are ignored: they fail the resource of the package later.
+        """Configure the interrupted packages, with what they lack. Errors fail the resource of the package later.
 
         What will be removed is left as it is: its script may be what hung. dpkg then only completes its database.
         """
@@ -177,11 +168,18 @@ class Apt(Provider):
             return
         configure = ("dpkg", "--force-confold", "--configure")
         if not unwanted:
-            await self._programs.run(*configure, "-a", after_a_cut=_CUT)
+            done = await self._programs.run(*configure, "-a", after_a_cut=_CUT)
+            if _UNMET in done.stdout + done.stderr:
+                await self._apt_get(*FIX_BROKEN)
         elif wanted := self._dpkg.unpacked(without=unwanted):
             await self._programs.run(*configure, *wanted, after_a_cut=_CUT)
         else:
             await self._programs.run("dpkg", "--set-selections")
+
+    def _are_broken(self, names: Iterable[str]) -> bool:
+        """Whether one of the packages is there and not configured: what it depends on may be missing."""
+        states = map(self._dpkg.find, names)
+        return any(state.version is not None and not state.is_whole for state in states)
 
     async def _read_file(self, path: str) -> str:
         form = r"${Package}\t${Architecture}\t${Version}\n"
@@ -198,7 +196,7 @@ class Apt(Provider):
 
         If apt refuses because it would remove others, simulate the transaction before allowing that.
         """
-        command, *arguments = self._installation(changes)
+        command, *arguments = installation(changes)
         completed = await self._apt_get(command, "--no-remove", *arguments)
         if completed.exit_code == 0 or _REMOVAL_NEEDED not in completed.stdout + completed.stderr:
             return completed
@@ -207,13 +205,16 @@ class Apt(Provider):
 
     async def _remove(self, changes: Changes) -> Completed:
         await self._simulate(changes)
-        return await self._apt_get(*self._removal(changes))
+        return await self._apt_get(*removal(changes))
 
     async def _simulate(self, changes: Changes) -> Others:
         is_removal = any(change.step.is_removal for change in changes.values())
-        arguments = self._removal(changes) if is_removal else self._installation(changes)
+        arguments = removal(changes) if is_removal else installation(changes)
         code, text = await self._programs.simulate("apt-get", "--simulate", *arguments)
         names = [change.name for change in changes.values()]
+        if code != 0 and not is_removal and self._are_broken(names):
+            code, fixed = await self._programs.simulate("apt-get", "--simulate", *FIX_BROKEN)
+            text = text if code else fixed
         if code != 0:
             verb = "uninstall" if is_removal else "install"
             raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
@@ -261,32 +262,12 @@ class Apt(Provider):
             self._own = parse_search(text)
         return self._own
 
-    def _installation(self, changes: Changes) -> tuple[str, ...]:
-        steps = {change.step for change in changes.values()}
-        options = [option for step, option in _OPTION_FOR.items() if step in steps]
-        packages = map(_specification, changes.values())
-        recommends = _options_of(changes).recommends
-        if recommends is not None:
-            options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
-        return ("install", *_OPTIONS, *_KEEP_CONFIGURATION, *options, *packages)
-
     async def _names_of(self, names: Collection[str]) -> Collection[str]:
         """As in the base class: without the architecture of the host, which apt and dpkg leave out."""
         if not any(":" in name for name in names):
             return names
         left_out = ("all", await self._architecture())
         return [name.partition(":")[0] if name.endswith(left_out) else name for name in names]
-
-    def _removal(self, changes: Changes) -> tuple[str, ...]:
-        """The arguments for a removal, even of a half-installed package, which dpkg refuses to remove by default."""
-        options = ["-o", "DPkg::Options::=--force-remove-reinstreq"]
-        if _options_of(changes).autoremove:
-            options += ["-o", "APT::Get::AutomaticRemove=true"]
-        is_purge = any(change.step is Step.PURGE for change in changes.values())
-        verb = "purge" if is_purge else "remove"
-        if not is_purge:
-            options += _KEEP_CONFIGURATION
-        return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
 
     def _advice(self, words: str) -> str | None:
         """A hint for a file that belongs to two packages, which dpkg refuses."""
@@ -332,16 +313,6 @@ class Apt(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))
-
-
-def _specification(change: Change) -> str:
-    """A package as an argument of apt-get."""
-    return change.file or (f"{change.name}={change.version}" if change.version else change.name)
-
-
-def _options_of(changes: Changes) -> Options:
-    """The options of the transaction, which are equal for all its changes."""
-    return next(iter(changes.values())).options
 
 
 def is_here() -> bool:

@@ -12,6 +12,7 @@ _BEGINS: Final = re.compile(
     r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"
 )
 """The beginnings of such lines in apt, dpkg and dnf. An indented line continues the line above."""
+_CAUSE: Final = re.compile(r"\s+(?:E: |Error: )")
 _FAILED_SCRIPT: Final = re.compile(r"^Error in \w+ scriptlet", re.MULTILINE)
 _OF_A_SCRIPT: Final = "dpkg: error"
 _WORDS_OF_A_SCRIPT: Final = 2
@@ -37,6 +38,12 @@ def error_lines_in(text: str) -> str:
     if len(important) > _MOST:
         important[_MOST:] = [f"... and {len(important) - _MOST} lines more"]
     return "".join(f"\n  {line}" for line in important)
+
+
+def cause_of(message: str) -> str:
+    """The one line of an error, with the lines of the package manager, that says most."""
+    first, *lines = message.splitlines()
+    return next((line.strip() for line in lines if _CAUSE.match(line)), first)
 
 
 def _important_lines(lines: list[str]) -> set[int]:

@@ -43,6 +43,8 @@ class PackageObserver(ABC):
         self._reading: trio.Event | None = None
         """Set at the end of the reading that is under way."""
         self._emitted: set[str] = set()
+        self._not_refreshed = ""
+        """Why the last attempt to fetch the lists failed."""
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
 
@@ -201,9 +203,11 @@ class PackageObserver(ABC):
 
     async def _try_to_refresh(self) -> None:
         """Fetch the lists, or continue with the old ones if the repositories can't be reached."""
+        self._not_refreshed = ""
         try:
             await self._refresh()
         except ResourceError as error:
+            self._not_refreshed = error.message
             emit_lines(f"the package lists could not be refreshed: {error.message}")
 
     def _emit_once(self, line: str) -> None:

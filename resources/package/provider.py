@@ -12,7 +12,7 @@ from reactor import GroupError, ResourceError, emit_output
 from reactor.resources.download.source import is_url
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.database import Database, stamps_of
-from reactor.resources.package.error_lines import error_lines, failed_scripts
+from reactor.resources.package.error_lines import cause_of, error_lines, failed_scripts
 from reactor.resources.package.locks import released
 from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
@@ -64,9 +64,12 @@ class Provider(PackageObserver):
             await released(*self.database.locks)
             await self.database.load()
             before = self.database.versions()
-            await self._repair(
-                [desired for desired in all_desired.values() if not (await self._observe(desired)).is_whole]
-            )
+            broken = {
+                ref: desired
+                for ref, desired in all_desired.items()
+                if not (await self._observe(desired)).is_whole
+            }
+            await self._repair(broken.values())
             changes, refusals = await self._decide(all_desired)
             try:
                 await self._release(
@@ -81,7 +84,8 @@ class Provider(PackageObserver):
                     emit_output(f"the transaction failed{description}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
             others = await self._others(before, all_desired)
-            return Applied(refusals, _notes_for_each({ref: all_desired[ref] for ref in changes}, others))
+            changed = {ref: all_desired[ref] for ref in (*changes, *broken)}
+            return Applied(refusals, _notes_for_each(changed, others))
 
     async def preflight(self, desired: Desired) -> None:
         """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
@@ -238,7 +242,15 @@ class Provider(PackageObserver):
         if refusals and self._age() > self._freshness():
             await self._try_to_refresh()
             chosen, refusals = await self._choose_from_lists(changes)
+        if self._not_refreshed:
+            refusals = {ref: self._in_old_lists(refusal) for ref, refusal in refusals.items()}
         return chosen, refusals
+
+    def _in_old_lists(self, refusal: ResourceError) -> ResourceError:
+        """``refusal``, with the reason for which the lists may be wrong."""
+        reason = cause_of(self._not_refreshed)
+        words = f"{refusal.message}; but the package lists could not be refreshed: {reason}"
+        return ResourceError(words, f"see to that first; else {refusal.hint}", missing=refusal.missing)
 
     def _freshness(self) -> float:
         """Seconds for which lists are new enough: less than `FRESH` if repositories were changed since the fetch."""

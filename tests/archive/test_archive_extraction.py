@@ -213,13 +213,16 @@ async def test_what_is_no_archive_is_named(server, tmp_path):
 
 
 async def test_the_limits_of_the_manifest_hold(server, tmp_path):
-    server.serve(BODY)
-    for limit, message in (
-        ({"max_members": 2}, "more than 2 members"),
-        ({"max_unpacked": "1k"}, "more than 1 KiB"),
+    bomb = packed({"zeros": bytes(65 << 20)}, "tar.gz")
+    for body, limit, message in (
+        (BODY, {"max_members": 2}, "more than 2 members"),
+        (BODY, {"max_unpacked": "1k"}, "more than 1 KiB"),
+        (bomb, {"max_ratio": 1}, "more than 1 times its size"),
     ):
+        server.serve(body)
         check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, **limit)))
         assert message in check.error
+        assert check.hint == f"if you trust it, raise {next(iter(limit))}"
         assert unpacked(tmp_path) == {}
 
 

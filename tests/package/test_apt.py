@@ -353,6 +353,30 @@ async def test_what_was_left_half_configured_is_repaired(apt):
     assert apt.packages == {"tender": "1.0"}
 
 
+async def test_what_was_unpacked_without_its_dependency_gets_that_and_is_configured(apt):
+    apt.offer(Deb("part"), Deb("whole", depends="part"))
+    apt.update()
+    apt.run("dpkg", "--unpack", *map(str, apt.repository.glob("whole_*.deb")))
+    _, story = await converge_once(package("whole"), options=RunOptions(noop=True))
+    (would,) = story.checks("package#whole")
+    assert would.actions == ("Would have installed version present; would also have installed part 1.0",)
+    _, story = await converge_once(package("whole"))
+    (check,) = story.checks("package#whole")
+    assert check.actions == ("installed version present; also installed part 1.0",)
+    assert apt.packages == {"part": "1.0", "whole": "1.0"}
+
+
+async def test_a_package_that_lacks_what_no_repository_has_is_not_removed(apt):
+    apt.offer(Deb("whole", depends="part"), Deb("other"))
+    apt.update()
+    apt.run("dpkg", "--unpack", *map(str, apt.repository.glob("whole_*.deb")))
+    for noop in (True, False):
+        ended, story = await converge_once(package("whole"), package("other"), options=RunOptions(noop=noop))
+        assert ended.counts[Result.FAILED] == 2
+        assert "whole : Depends: part but it is not installable" in story.checks("package#whole")[0].error
+    assert "unpacked" in apt.run("dpkg-query", "-W", "-f", "${db:Status-Status}", "whole")
+
+
 async def test_a_package_that_can_not_be_configured_says_why_each_time(apt):
     apt.offer(Deb("tender", scripts={"postinst": "echo 'no licence was found'; exit 1"}))
     apt.update()
@@ -463,6 +487,19 @@ async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_r
     said = [output.line for output in story.all(Output)]
     assert said[0] == "the package lists could not be refreshed: apt-get update failed"
     assert said[1].startswith("  Err:")
+
+
+@pytest.mark.parametrize("name", ["nope", "app"])
+async def test_what_no_list_has_is_doubted_where_lists_can_not_be_fetched(apt, name):
+    (apt.root / "etc/apt/sources.list.d/down.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+    for noop in (True, False):
+        _, story = await converge_once(package(name, "9.0"), options=RunOptions(noop=noop))
+        (check,) = story.checks(f"package#{name}")
+        assert "no repository has " in check.error
+        assert "; but the package lists could not be refreshed: E: " in check.error
+        assert "/nowhere" in check.error
+        assert check.hint.startswith("see to that first; else ")
 
 
 async def test_a_dry_run_that_has_no_lists_and_can_get_none_refuses_nothing(apt):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from package_checks import package
 
@@ -67,5 +69,6 @@ async def test_a_dry_run_asks_for_all_packages_at_once(host, monkeypatch):
         return await run(command, *more)
 
     monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
+    monkeypatch.setattr("reactor.resources.package.dnf._ASK_AGAIN", math.inf)  # no minute ends meanwhile
     await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=DRY_RUN)
     assert len(questions) == 1
