@@ -50,6 +50,7 @@ _FUNCTIONS: Final = {
     "hiera": "a value of the data is written Data.port, or lookup('data.port')",
     "items2dict": "did you mean fromPairs?",
     "length": "did you mean len?",
+    "password_hash": "there is none: 'openssl passwd -6' makes a hash, which goes into the data as a secret",
     "range": "a range is written 0..3, which includes 3",
     "regex_search": "did you mean matches? It is an operator: Data.app matches '^web'",
     "select": "did you mean filter? Its predicate has # for the element: filter(Data.ports, # > 1024)",
