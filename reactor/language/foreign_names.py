@@ -8,6 +8,7 @@ _FACTS: Final = {
     "Facts.host.info.platformFamily": "os_family osfamily os family",
     "Facts.host.info.platform": "distribution operatingsystem",
     "Facts.host.info.platformVersion": "distribution_version distribution_major_version operatingsystemrelease",
+    "Facts.host.info.platformCodename": "distribution_release lsb lsbdistcodename",
     "Facts.host.info.hostname": "hostname fqdn nodename certname",
     "Facts.host.info.kernelVersion": "kernel kernelrelease kernelversion",
     "Facts.host.info.kernelArch": "architecture machine",
