@@ -180,5 +180,5 @@ def hint_for_choice(word: str, choices: Iterable[str]) -> str | None:
         return "a restart is a refresh: subscribe to what must cause it"
     if word in ("enabled", "disabled") and "running" in known:
         return f"whether it starts at boot is enable: {str(word == 'enabled').lower()}"
-    meant = _STATES.get(word)
+    meant = _STATES.get(word, word.lower())
     return f"did you mean {meant!r}?" if meant in known else did_you_mean(word, known)

@@ -322,6 +322,7 @@ def test_state_leads_to_ensure_and_is_the_only_problem(read):
         ("started", ["running", "stopped"], "did you mean 'running'?"),
         ("dir", ["present", "absent", "directory", "link"], "did you mean 'directory'?"),
         ("stoped", ["running", "stopped"], "did you mean 'stopped'?"),
+        ("RUNNING", ["running", "stopped"], "did you mean 'running'?"),
         ("hash", ["first", "deep"], "did you mean 'deep'?"),
         ("enabled", ["running", "stopped"], "whether it starts at boot is enable: true"),
         ("restarted", ["running", "stopped"], "a restart is a refresh: subscribe to what must cause it"),
