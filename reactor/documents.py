@@ -57,7 +57,10 @@ def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
     if root is None:
         root = parse(problems)
     if root is not None and not problems and not isinstance(root, dict):
-        problems.add("R0105", "a map is expected here", 0, "write 'key: value' lines")
+        from reactor.manifest.foreign_documents import hint_for_code  # noqa: PLC0415 - only for an error
+
+        hint = hint_for_code(file, text) or "write 'key: value' lines"
+        problems.add("R0105", "a map is expected here", 0, hint)
     if problems:
         raise ManifestError(problems.sorted())
     return problems, root or {}

@@ -125,6 +125,8 @@ def resolve(
     problems: list[DataProblem] = []
     expander = Expander(data_scope(facts, strict=strict, moment=moment), problems)
     tree = _resolved(document, expander, problems)
+    if strict:
+        problems += _written_for_hiera(document)
     marked = annotations or {}
     secrets = secret_paths(marked)
     for layer in over:
@@ -152,6 +154,17 @@ def _resolved(document: Mapping[str, Any], expander: Expander, problems: list[Da
             return {**tree, **override}
         tree = deep_merge(tree, override)
     return tree
+
+
+def _written_for_hiera(document: Mapping[str, Any]) -> Iterator[DataProblem]:
+    """Yield a problem for each entry of the order with ``%{facts.os.family}``, which would never be a key."""
+    section = document.get("hierarchy")
+    order = section.get("order") if isinstance(section, dict) else None
+    for index, entry in enumerate(order if isinstance(order, list) else ()):
+        if isinstance(entry, str) and "%{" in entry:
+            hint = "write it as '${ Facts.host.info.hostname }': 'reactor facts' shows the facts"
+            place = ("hierarchy", "order", index)
+            yield DataProblem("R0115", place, "%{...} is an expression of Hiera, and none here", hint)
 
 
 def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expander) -> Iterator[str]:

@@ -34,11 +34,15 @@ _RELEASE = re.compile(r"release (\d[\d.]*)")
 
 
 class Distribution(NamedTuple):
-    """``platform`` names the distribution, ``family`` its family, such as rhel; ``version`` is such as 12.11."""
+    """``platform`` names the distribution, ``family`` its family, such as rhel; ``version`` is such as 12.11.
+
+    ``codename`` is such as bookworm; empty where releases have none.
+    """
 
     platform: str
     family: str
     version: str
+    codename: str = ""
 
 
 def distribution(etc: str = "/etc") -> Distribution:
@@ -46,7 +50,8 @@ def distribution(etc: str = "/etc") -> Distribution:
     release = _os_release(read_if_there(f"{etc}/os-release") or read_if_there(f"{etc}/../usr/lib/os-release"))
     platform = _platform(release.get("ID", ""))
     family = _family(platform, release.get("ID_LIKE", "").split())
-    return Distribution(platform, family, _version(etc, platform, family) or release.get("VERSION_ID", ""))
+    version = _version(etc, platform, family) or release.get("VERSION_ID", "")
+    return Distribution(platform, family, version, release.get("VERSION_CODENAME", ""))
 
 
 def _os_release(text: str) -> dict[str, str]:
@@ -177,7 +182,12 @@ def _processes() -> dict[str, Any]:
 
 def _distribution() -> dict[str, Any]:
     found = distribution()
-    return {"platform": found.platform, "platformFamily": found.family, "platformVersion": found.version}
+    return {
+        "platform": found.platform,
+        "platformFamily": found.family,
+        "platformVersion": found.version,
+        "platformCodename": found.codename,
+    }
 
 
 def _virtualization() -> dict[str, Any]:

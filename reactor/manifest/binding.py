@@ -313,7 +313,9 @@ class Binder:
             first, second, *_ = item
             hint = f"indent the properties below {first}:"
             named = [item[key] for key in NAMES if key in item]
-            if named and isinstance(named[0], str) and named[0].isprintable():
+            if named and isinstance(named[0], Sequence):
+                hint = "write '- \"{{ item }}\":' with 'for_each: [...]' below it, and the properties"
+            elif named and isinstance(named[0], str) and named[0].isprintable():
                 hint = f"write the name before the colon: '- {named[0]}:', and the properties below it"
             message = f"an item of the list is one name with its properties; this one has {len(item)} keys"
             self._problems.add("R0105", message, item.key_at(second), hint)

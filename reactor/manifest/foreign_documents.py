@@ -29,6 +29,8 @@ _LANGUAGES: Final = {
 }
 """Suffix of a file -> the program or language that it belongs to, and the page to begin with."""
 
+_OF_VAULT: Final = "it is encrypted by ansible-vault: decrypt it there, and give it to age, SOPS or Vault, which 'secrets:' reads"
+
 _PLAY: Final = frozenset(("hosts", "import_playbook", "ansible.builtin.import_playbook"))
 _OF_TASKS: Final = frozenset(
     ("name", "when", "notify", "become", "register", "loop", "with_items", "tags", "block")
@@ -74,4 +76,9 @@ def hint_for_code(file: str, text: str) -> str | None:
         return f"this looks like code for {program}, and a manifest is YAML: {page} shows one"
     if _GROUP.match(text):
         return f"this looks like {_INVENTORY[0]}: {_INVENTORY[1]}"
-    return None
+    return hint_for_encrypted(text)
+
+
+def hint_for_encrypted(text: str) -> str | None:
+    """Return what to do with ``text``, a file or a value, if ansible-vault has encrypted it; else None."""
+    return _OF_VAULT if text.startswith("$ANSIBLE_VAULT;") else None

@@ -42,6 +42,8 @@ _IF = "write control: {if: EXPRESSION}"
 
 _ONE_HOST = "remove it: a manifest is about one host; 'reactor push' brings it to many"
 
+_KEY = "an SSH key is a resource of its own: authorized_key"
+
 _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
     "notify": (
@@ -77,6 +79,9 @@ _HOME: Final = {
     "no_log": ("name", "remove it: mark the value as secret, by '# @secret' in the data or secret(...)"),
     "retries": ("meta", "write meta: {retry: 3, delay: 10s}"),
     "run_once": ("name", _ONE_HOST),
+    "ssh_key_file": ("manage_home", _KEY),
+    "ssh_keys": ("manage_home", _KEY),
+    "sshkeys": ("manage_home", _KEY),
     "tags": ("name", "remove it: 'reactor run --only' and '--exclude' select by kind and name"),
     "until": ("health_checks", "write it as a command under health_checks, with tries and try_sleep"),
     "update_cache": ("name", "remove it: lists are fetched when a package is looked for"),
@@ -94,6 +99,10 @@ _HOME: Final = {
     "src": ("device", "did you mean 'device'?"),
     "special_time": ("schedule", "did you mean 'schedule'?"),
     "via": ("gateway", "did you mean 'gateway'?"),
+    "virtualenv": (
+        "requirements",
+        "it is the name of the resource: write it before the colon, as in '- /opt/tools: {...}'",
+    ),
     "with_items": ("name", _LOOP),
     "with_dict": ("name", _LOOP),
     "loop": ("name", _LOOP),
@@ -105,6 +114,7 @@ _STATES: Final = {
     "deleted": "absent",
     "dir": "directory",
     "file": "present",
+    "hash": "deep",
     "installed": "present",
     "removed": "absent",
     "start": "running",
@@ -112,8 +122,9 @@ _STATES: Final = {
     "stop": "stopped",
     "touch": "present",
     "uninstalled": "absent",
+    "unique": "deep",
 }
-"""The word of another tool for a state -> the word here."""
+"""The word of another tool for a state, or for a merge -> the word here."""
 
 _KINDS: Final = {
     "file": "copy template directory symlink get_url remote_file cookbook_file",
@@ -167,5 +178,7 @@ def hint_for_choice(word: str, choices: Iterable[str]) -> str | None:
     known = tuple(choices)
     if word == "restarted" and "running" in known:
         return "a restart is a refresh: subscribe to what must cause it"
-    meant = _STATES.get(word)
+    if word in ("enabled", "disabled") and "running" in known:
+        return f"whether it starts at boot is enable: {str(word == 'enabled').lower()}"
+    meant = _STATES.get(word, word.lower())
     return f"did you mean {meant!r}?" if meant in known else did_you_mean(word, known)

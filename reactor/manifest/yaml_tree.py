@@ -246,9 +246,10 @@ class _Builder:
         try:
             value = plain_value(text) if is_plain else tagged_value(event.tag, text)
         except ValueError as error:
-            return self._unusable(
-                str(error), event.start_mark.index, "quote the string, or remove the tag"
-            ), None
+            from reactor.manifest.foreign_documents import hint_for_encrypted  # noqa: PLC0415 - only for an error
+
+            hint = hint_for_encrypted(text) or "quote the string, or remove the tag"
+            return self._unusable(str(error), event.start_mark.index, hint), None
         return value, (None if value.__class__ is str else text)
 
     def _anchored(self, event: Any, depth: int) -> tuple[Any, str | None]:

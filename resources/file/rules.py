@@ -27,6 +27,7 @@ costs time, not its rule."""
 _END_OF_STATEMENT = r"\{%[-+]?\s*end(if|for)\s*[-+]?%\}"
 _TEMPLATE_NAMES = (".j2", ".jinja", ".jinja2")
 """Ends of the names of files that are templates for another program."""
+_OF_RUBY = (".erb", ".epp")
 
 
 def problems_of(file: File) -> Iterable[PropertyProblem]:
@@ -47,11 +48,22 @@ def warnings_of(file: File) -> Iterator[PropertyProblem]:
         return
     if file.source is not None:
         yield from unprotected(file.source, file.checksum)
+    if file.source is not None and _is_left_as_template(file.source, file.name, _TEMPLATE_NAMES):
+        words = "the source is named like a template, and is copied as it is"
+        yield PropertyProblem(("source",), words, "name it in 'template' instead, to have it rendered")
+    if file.template is not None and _is_left_as_template(file.template, file.name, _OF_RUBY):
+        words = f"the template is named like one of Puppet, and is rendered as {file.engine}"
+        yield PropertyProblem(("template",), words, "write <%= @port %> as {{ Data.port }}, and rename it")
     content = file.content or ""
     if "{%" in content and not file.name.endswith(_TEMPLATE_NAMES) and re.search(_END_OF_STATEMENT, content):
         words = "the content has statements of Jinja, and is written as it is: only {{ }} is evaluated here"
         hint = "put it into a file beside the manifest, and name that in 'template'"
         yield PropertyProblem(("content",), words, hint)
+
+
+def _is_left_as_template(source: str, name: str, suffixes: tuple[str, ...]) -> bool:
+    """Whether ``source`` has one of the ``suffixes`` of templates, and the file ``name`` that it becomes has not."""
+    return source.endswith(suffixes) and not name.endswith(suffixes)
 
 
 def _problems_of(file: File) -> Iterator[PropertyProblem]:

@@ -43,6 +43,14 @@ def test_values_may_be_expressions_of_any_type():
     assert values(text, facts) == {"value": 1, "list": [1], "other": {"key": "other"}}
 
 
+def test_an_entry_of_the_order_in_the_language_of_hiera_is_a_problem_where_ccm_ignores_it():
+    text = 'hierarchy: {order: [common, "os/%{facts.os.family}"]}'
+    (problem,) = resolved(text, strict=True).problems
+    assert problem.path == ("hierarchy", "order", 1)
+    assert "an expression of Hiera" in problem.message
+    assert values(text) == {}
+
+
 MULTI_OS = """
     hierarchy: {order: ["os:${ lookup('facts.host.info.platformFamily') }"]}
     data: {package_name: httpd}

@@ -162,3 +162,30 @@ def test_each_expression_of_a_text_that_cannot_be_parsed_is_an_error():
         parse_template(text)
     found = (caught.value, *caught.value.others)
     assert [(each.code, text.count("\n", 0, each.start)) for each in found] == [("R0301", 0), ("R0301", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Facts.host.info.platformFamily == 'Debian'", "write 'debian'"),
+        ("'RedHat' != Facts.host.info.platformFamily", "write 'rhel'"),
+        ("Facts.host.info.platform in ['debian', 'Ubuntu']", "write 'ubuntu'"),
+        ("Data.port > 1 and Facts.host.info.platform == 'Rocky'", "write 'rocky'"),
+    ],
+)
+def test_a_system_in_capitals_which_is_never_equal_is_an_error(text, hint):
+    names = {
+        "Data": {"port": 0},
+        "Facts": {"host": {"info": {"platform": "debian", "platformFamily": "debian"}}},
+    }
+    with pytest.raises(ExpressionError, match="is never") as caught:
+        parse_expression(text).evaluate(Scope(names, strict=True))
+    assert caught.value.hint == hint
+    assert parse_expression(text).evaluate(Scope(names)) in (True, False), "CCM takes it"
+
+
+def test_a_version_compared_with_a_number_says_how_to_convert_it():
+    with pytest.raises(ExpressionError, match="invalid operation: string >= int") as caught:
+        parse_expression("Data.version >= 12").evaluate(Scope({"Data": {"version": "12.5"}}))
+    assert "int(split('12.5', '.')[0])" in caught.value.hint
+    assert parse_expression("int(split('12.5', '.')[0])").evaluate(Scope({})) == 12

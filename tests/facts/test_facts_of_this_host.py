@@ -56,6 +56,7 @@ def test_the_distribution_is_the_one_of_os_release(facts):
     info = facts["host"]["info"]
     assert info["platform"] == said("sh", "-c", ". /etc/os-release; echo $ID")
     assert info["platformVersion"].startswith(said("sh", "-c", ". /etc/os-release; echo $VERSION_ID"))
+    assert info["platformCodename"] == said("sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME")
     assert info["platformFamily"] == "debian", "the tests run on Debian and what is alike"
 
 

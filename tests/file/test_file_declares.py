@@ -272,3 +272,17 @@ def test_statements_of_jinja_in_the_content_are_written_with_a_warning(name, con
     found = [problem.path for problem in make(name, content=content).warnings()]
     assert found == ([("content",)] if is_warned_of else [])
     assert list(absent(name).warnings()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "properties", "path"),
+    [
+        ("/etc/app.conf", {"source": "/srv/app.conf.j2"}, ("source",)),
+        ("/etc/app.conf.j2", {"source": "/srv/app.conf.j2"}, None),
+        ("/etc/app.conf", {"template": "/srv/app.conf.j2"}, None),
+        ("/etc/app.conf", {"template": "/srv/app.conf.erb"}, ("template",)),
+    ],
+)
+def test_a_template_that_would_be_copied_or_read_as_another_language_is_warned_of(name, properties, path):
+    found = [problem.path for problem in make(name, **properties).warnings()]
+    assert found == ([path] if path else [])

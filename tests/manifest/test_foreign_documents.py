@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reactor.documents import parse_values
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
 
@@ -20,6 +21,8 @@ FILES = {
     "hiera.yaml": (HIERA, "the hiera.yaml of Puppet", "overrides"),
     "site.pp": ("class nginx {\n  package { 'nginx': ensure => installed }\n}\n", "bad YAML", "code for Puppet"),
     "site.mcl": ('file "/tmp/x" { state => "exists", }\n', "a manifest is a map", "code for mgmt"),
+    "all.yml": ("$ANSIBLE_VAULT;1.1;AES256\n6231\n", "a manifest is a map", "encrypted by ansible-vault"),
+    "vars.yml": ("data: {}\nresources: []\ndefaults: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6231\n", "unknown tag !vault", "'secrets:'"),
     "init.sls": ("nginx:\n  pkg.installed: []\n", "a state of Salt", "- nginx: {ensure: present}"),
 }  # fmt: skip
 
@@ -47,3 +50,9 @@ def test_a_manifest_with_a_mistake_is_not_taken_for_a_file_of_another_program(tm
     with pytest.raises(ManifestError) as caught:
         load([str(tmp_path / "site.yaml")])
     assert hint in [each.hint for each in caught.value.diagnostics]
+
+
+def test_a_data_file_that_ansible_vault_encrypted_says_where_secrets_go():
+    with pytest.raises(ManifestError, match="a map is expected here") as caught:
+        parse_values("$ANSIBLE_VAULT;1.1;AES256\n6231\n", "all.yml")
+    assert "'secrets:'" in caught.value.hint

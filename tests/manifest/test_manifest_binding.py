@@ -280,6 +280,10 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{job: , name: x}]", "indent what belongs to job below it"),
         ("resources: [{job: [{a: , command: x}]}]", "indent the properties below a:"),
         ("resources: [{job: [a]}]", "write '- a:'"),
+        (
+            "resources: [{job: [{name: [a, b], command: x}]}]",
+            "write '- \"{{ item }}\":' with 'for_each: [...]'",
+        ),
         ("resources: [{name: install, job: {command: x}}]", "write '- job:', below it '- NAME:'"),
         ("resources: [{job: {command: x}, when: x}]", "write '- job:', below it '- NAME:'"),
         (page("ignore_errors: true"), "remove it: let others come 'after' this one"),
@@ -318,6 +322,9 @@ def test_state_leads_to_ensure_and_is_the_only_problem(read):
         ("started", ["running", "stopped"], "did you mean 'running'?"),
         ("dir", ["present", "absent", "directory", "link"], "did you mean 'directory'?"),
         ("stoped", ["running", "stopped"], "did you mean 'stopped'?"),
+        ("RUNNING", ["running", "stopped"], "did you mean 'running'?"),
+        ("hash", ["first", "deep"], "did you mean 'deep'?"),
+        ("enabled", ["running", "stopped"], "whether it starts at boot is enable: true"),
         ("restarted", ["running", "stopped"], "a restart is a refresh: subscribe to what must cause it"),
         ("started", ["present", "absent"], None),
     ],
@@ -338,6 +345,7 @@ def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
         ("repo", ["ensure", "url"], "did you mean 'url'?"),
         ("src", ["device", "fstype"], "did you mean 'device'?"),
         ("allow", ["accept", "drop"], "did you mean 'accept'?"),
+        ("ssh_keys", ["home", "manage_home"], "an SSH key is a resource of its own: authorized_key"),
         ("chdir", ["ensure"], None),
     ],
 )

@@ -18,6 +18,7 @@ from reactor.language.expression.nodes import (
     Chain,
     Conditional,
     Constant,
+    Items,
     Member,
     Node,
     Pointer,
@@ -32,6 +33,10 @@ from reactor.suggestions import closest
 
 Path = tuple[str | None, ...]
 """Keys from the root on, with the root in lower case. None means any key."""
+
+_SYSTEMS = {("Facts", "host", "info", "platform"), ("Facts", "host", "info", "platformFamily")}
+_FAMILIES = {"RedHat": "rhel", "Archlinux": "arch"}
+"""The names of families in Ansible and Puppet that differ in more than capitals."""
 
 _PLAIN_KEY = re.compile(r"[^.|#@*?\\{}\[\]!\"']+")
 
@@ -176,6 +181,40 @@ def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionErr
             return ExpressionError(error.message, step.key.start, step.key.end, error.hint, code=error.code)
         value = found
     return None
+
+
+def wrong_systems(tree: Node) -> Iterator[ExpressionError]:
+    """Yield an error for each comparison of the host's system with a name in capitals, because none is ever equal.
+
+    ``Facts.host.info.platformFamily == 'Debian'`` is right in other programs, and would skip a resource here.
+    """
+    for node in walk(tree):
+        if isinstance(node, Binary) and node.operator in ("==", "!=", "in"):
+            fact = next(filter(None, map(_system, (node.left, node.right))), None)
+            for name in _texts(node.left, node.right) if fact else ():
+                if name.value != name.value.lower():
+                    meant = _FAMILIES.get(name.value, name.value.lower())
+                    words = f"{fact} is never {name.value!r}"
+                    yield ExpressionError(words, name.start, name.end, f"write {meant!r}", code="R0303")
+
+
+def _system(node: Node) -> str | None:
+    """Return the source of ``node`` if it is the fact that names the system of the host, or its family."""
+    keys: list[str] = []
+    of = node
+    while isinstance(of, Member) and isinstance(of.key, Constant):
+        keys.append(str(of.key.value))
+        of = of.value
+    is_fact = isinstance(of, Root) and (of.name, *reversed(keys)) in _SYSTEMS
+    return f"Facts.{'.'.join(reversed(keys))}" if is_fact else None
+
+
+def _texts(*nodes: Node) -> Iterator[Constant]:
+    """Yield the strings among ``nodes``, and in the lists among them."""
+    for node in nodes:
+        for each in node.items if isinstance(node, Items) else (node,):
+            if isinstance(each, Constant) and isinstance(each.value, str):
+                yield each
 
 
 def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:

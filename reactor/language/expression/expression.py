@@ -14,6 +14,7 @@ from reactor.language.expression.analysis import (
     missing_key_error,
     overlaps,
     paths_read,
+    wrong_systems,
 )
 from reactor.language.expression.builtins import BUILTINS, PREDICATES
 from reactor.language.expression.evaluation import Evaluation
@@ -79,14 +80,17 @@ class Expression:
         for node in self._outer:
             if not _known(node, scope):
                 raise_first(self.missing(scope))
+        if scope.strict and self._wrong_systems:
+            raise_first(self._wrong_systems)
 
     def missing(self, scope: Scope) -> Iterator[ExpressionError]:
-        """Yield an error for each name and key that every evaluation needs but ``scope`` lacks."""
+        """Yield an error for each name and key that every evaluation needs but ``scope`` lacks, and `wrong_systems`."""
         unknown = [_unknown(node, scope) for node in self._outer if not _known(node, scope)]
         yield from unknown
         if scope.strict and not unknown:
             found = (self._missing_key(member, scope) for member in self._members)
             yield from {each.start: each for each in found if each is not None}.values()
+            yield from self._wrong_systems
 
     def _missing_key(self, member: Member, scope: Scope) -> ExpressionError | None:
         found = missing_key_error(member, scope.names)
@@ -122,6 +126,10 @@ class Expression:
             keys.append(node.key.value)
             node = node.value
         return (node.name, *reversed(keys)) if isinstance(node, Root) and node.name != "$env" else None
+
+    @cached_property
+    def _wrong_systems(self) -> tuple[ExpressionError, ...]:
+        return tuple(wrong_systems(self._tree)) if ".platform" in self.text else ()
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:

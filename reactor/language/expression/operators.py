@@ -166,6 +166,9 @@ def inverted(value: Any) -> bool:
     raise FunctionError(f"invalid operation: not {describe_kind(value)}", hint)
 
 
+_CONVERT = "convert the string: int('8'), or int(split('12.5', '.')[0]) for a version"
+
+
 def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """Return the comparison ``sign``. It compares numbers with numbers, strings with strings, times with times."""
 
@@ -173,7 +176,8 @@ def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, A
         one, other = kind(left), kind(right)
         if {one, other} <= _NUMBERS or (one == other and one in _ORDERED):
             return compare(left, right)
-        raise _invalid(left, sign, right)
+        is_text = "string" in (one, other) and not {one, other}.isdisjoint(_NUMBERS)
+        raise _invalid(left, sign, right, _CONVERT if is_text else None)
 
     return ordered
 
