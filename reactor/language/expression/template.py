@@ -253,7 +253,8 @@ def _hide(expression: Expression, value: Any, scope: Scope) -> None:
     if scope.scrambled is not None:
         with suppress(Exception):  # if it fails with other secrets, all of the value is secret
             other = expression.evaluate(scope.scrambled())
-            parts = differing(value, to_string(other) if isinstance(value, str) else other)
+            is_named = expression.path is not None
+            parts = differing(value, to_string(other) if isinstance(value, str) else other, named=is_named)
     for part in parts:
         scope.hide(part)
 
