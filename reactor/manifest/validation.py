@@ -206,4 +206,5 @@ def _hint_on_list(text: str, given: str, *, is_command: bool) -> str:
 def _cleaned(message: str) -> str:
     """Return the message of our own validators unchanged, and pydantic's reworded."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)
+    text = re.sub(r" after validation, not \d+$", "", text)
+    return re.sub(r"^(Input|String|Value|Tuple|List|Dictionary) should", "it must", text)
