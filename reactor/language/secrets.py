@@ -146,15 +146,18 @@ def _unrelated(value: Any) -> Any:
     return "".join("y" if each == "x" else "x" for each in str(value)) + "x"
 
 
-def differing(value: Any, other: Any) -> Iterator[str]:
-    """Yield the strings in ``value`` that are not in ``other``, which is the result with other secrets."""
+def differing(value: Any, other: Any, *, named: bool = False) -> Iterator[str]:
+    """Yield the strings in ``value`` that are not in ``other``, which is the result with other secrets.
+
+    Of a string, yield the parts that differ; but the whole if it is ``named``, not computed, and scrambled as a whole.
+    """
     if isinstance(value, dict) and isinstance(other, dict) and value.keys() == other.keys():
         for key, item in value.items():
-            yield from differing(item, other[key])
+            yield from differing(item, other[key], named=named)
     elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
         for one, another in zip(value, other, strict=True):
-            yield from differing(one, another)
-    elif isinstance(value, str) and isinstance(other, str):
+            yield from differing(one, another, named=named)
+    elif isinstance(value, str) and isinstance(other, str) and not (named and other == _other(str(value))):
         yield from _in_lines(value.split("\n"), other.split("\n"))
     elif type(value) is not type(other) or value != other:
         yield from all_strings(value)

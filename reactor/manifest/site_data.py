@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reactor.data.problem import DataProblem
 from reactor.data.resolve import DATA, Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.data_sections import (
@@ -40,6 +41,7 @@ class SiteData:
             *unknown(found.by_key),
             *ignored(found.ignored),
             *useless_overrides(self._root),
+            *_without_data(self._root),
         )
         self.warnings = [warning(each, source) for each in notes]
         self.is_whole = not self.problems
@@ -53,3 +55,10 @@ class SiteData:
         if not self.problems:
             for problem in check(values, self._annotations, secrets):
                 add_problem(problem, self._root, self.problems)
+
+
+def _without_data(root: Mapping[str, Any]) -> Iterator[DataProblem]:
+    """Yield a warning if no key of the file is one that is read."""
+    if root and root.keys().isdisjoint((DATA, "overrides")):
+        message = "this file has neither 'data' nor 'overrides', so it changes nothing"
+        yield DataProblem("R0115", (), message, "put its keys below 'data:', or pass it as --data-file")

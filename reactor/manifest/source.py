@@ -179,6 +179,8 @@ def _unreadable(file: str, what: str, error: OSError | ValueError) -> Diagnostic
 
 def _sibling_hint(path: Path) -> str | None:
     try:
+        if path.is_symlink():
+            return f"it is a link to {os.readlink(path)}, which is not there"
         return did_you_mean(path.name, os.listdir(path.parent))
     except OSError:
         return f"there is no directory {path.parent}"

@@ -214,4 +214,4 @@ def _cleaned(message: str) -> str:
     """Return the message of our own validators unchanged, and pydantic's reworded."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     text = text.replace(" after validation, not ", ", not ")
-    return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)
+    return re.sub(r"^(Input|String|Value|Tuple|List|Dictionary) should", "it must", text)

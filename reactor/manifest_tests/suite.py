@@ -17,10 +17,14 @@ from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.property_types import Model, as_list
+from reactor.resource.property_types import Model, Reference, as_list
 
 Strings = Annotated[tuple[str, ...], BeforeValidator(as_list), WithJsonSchema({"type": ["string", "array"]})]
 """Strings; a single one needs no list."""
+References = Annotated[
+    tuple[Reference, ...], BeforeValidator(as_list), WithJsonSchema({"type": ["string", "array"]})
+]
+"""Names or globs of resources. Without a kind, they would match nothing, and so be absent always."""
 
 
 class Inputs(Model):
@@ -41,9 +45,9 @@ class Expectations(Inputs):
 
     resources: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
     """By ``kind#name``: a resource that the manifest must declare, and the properties that it must have."""
-    absent: Strings = ()
+    absent: References = ()
     """Names or globs of resources that the manifest must not declare, or whose condition excludes them."""
-    count: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    count: dict[Reference, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     """How many resources match a name or glob: ``{"user#*": 50}``."""
     problems: Strings = ()
     """Parts of the messages of the problems that the manifest must have. Without any, it must be valid."""
@@ -56,7 +60,7 @@ class TestFile(Inputs):
     """The manifest, relative to this file, or several that are loaded as one."""
     external: Strings = ()
     """Resources of other manifests that may be referred to, as with ``--external``."""
-    tests: dict[str, Expectations]
+    tests: Annotated[dict[str, Expectations], Field(min_length=1)]
     """The tests by name."""
 
 

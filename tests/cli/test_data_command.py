@@ -165,6 +165,18 @@ def test_what_the_data_of_a_site_can_not_hold_breaks_no_promise_of_the_manifest(
     assert "1 error in 1 file" in done.err
 
 
+def test_a_file_of_plain_values_that_is_passed_as_hiera_is_said_to_change_nothing(reactor, site, tmp_path):
+    path = tmp_path / "site-data.yaml"
+    path.write_text("web: {port: 1}\n")
+    done = reactor("data", site, "--hiera", path)
+    assert (
+        f"warning: {path}:1:1: this file has neither 'data' nor 'overrides', so it changes nothing"
+        in done.err
+    )
+    path.write_text("data: {web: {port: 1}}\n")
+    assert "changes nothing" not in reactor("data", site, "--hiera", path).err
+
+
 @pytest.mark.parametrize("option", ["--data-file", "--facts", "--hiera"])
 def test_what_is_no_text_is_no_manifest_either_but_has_a_place(reactor, site, tmp_path, option):
     (tmp_path / "latin.yaml").write_bytes("data:\n  who: Zoë\n".encode("latin-1"))

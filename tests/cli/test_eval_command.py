@@ -27,10 +27,11 @@ def test_files_are_beside_the_manifest(reactor, site, tmp_path):
     assert json.loads(reactor("eval", "file('motd')", "-m", site).out) == "hello"
 
 
-def test_a_secret_is_masked(reactor, site):
-    done = reactor("eval", "'x' + Data.word", "-m", site)
-    assert "hunter26" not in done.out + done.err
-    assert "secret" in done.out
+@pytest.mark.parametrize("expression", ["'x' + Data.word", "upper(Data.word)", "[Data.word[0:6]]"])
+def test_a_secret_and_what_is_made_of_it_is_masked(reactor, site, expression):
+    done = reactor("eval", expression, "-m", site)
+    assert "hunter" not in (done.out + done.err).lower()
+    assert "[secret]" in done.out
 
 
 def test_an_error_shows_its_place_in_the_expression(reactor, site):

@@ -126,6 +126,9 @@ def test_json_has_an_object_for_each_test(reactor, suite):
         ("manifest: x\ntests: {a: {resorces: {}}}\n", "did you mean 'resources'?"),
         ("[]\n", "a file of tests is a map"),
         ("manifest: x\ntests: {a: 3}\n", "must be a map"),
+        ("manifest: x\ntests: {}\n", "tests: it must have at least 1 item"),
+        ("manifest: x\ntests: {a: {absent: [user]}}\n", "a reference is written kind#name"),
+        ("manifest: x\ntests: {a: {count: {user: 0}}}\n", "a reference is written kind#name"),
         ("manifest: [\n", "error"),
     ],
 )

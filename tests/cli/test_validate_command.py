@@ -205,3 +205,19 @@ def test_a_template_that_a_resource_makes_is_not_compiled_yet(reactor, manifest)
     )
     (path.parent / "t").write_text("{% if x %}\n")
     assert reactor("validate", path).code == 0
+
+
+def test_a_template_that_a_run_cannot_read_is_a_warning(reactor, manifest):
+    entry = "      - {dir}/out%s: { ensure: present, template: %s, {own} }\n"
+    path = manifest("resources:\n  - file:\n" + entry % (1, "latin.j2") + entry % (2, "tree"))
+    (path.parent / "latin.j2").write_bytes(b"\xff")
+    (path.parent / "tree").mkdir()
+    done = reactor("validate", path)
+    assert (
+        f"{path}:3:9: file#{path.parent}/out1: {path.parent}/latin.j2 is not UTF-8 text at byte 0\n"
+        in done.err
+    )
+    assert (
+        f"{path}:4:9: file#{path.parent}/out2: cannot read the template {path.parent}/tree: Is a di"
+        in done.err
+    )

@@ -48,6 +48,15 @@ def test_what_stands_beside_a_secret_is_none(site, content):
         assert redaction.redact(each) == each
 
 
+@pytest.mark.parametrize("content", ['"{{ Data.db.password }}"', '"password={{ Data.db.password }}\\n"'])
+def test_a_secret_that_is_only_named_is_masked_as_a_whole_and_its_words_are_not(site, content):
+    """A mask in place of each word would garble the log, and say which words the secret is made of."""
+    (resource,) = settled(site, content).values()
+    assert "hunter2-horse" in resource.content
+    assert redaction.redact("see hunter2-horse there") == "see [secret] there"
+    assert redaction.redact("the horse of hunter2") == "the horse of hunter2"
+
+
 @pytest.mark.parametrize(
     ("expression", "derived"),
     [

@@ -27,6 +27,8 @@ def test_a_missing_file_names_one_like_it(tmp_path):
 def test_a_dash_is_no_name_for_the_standard_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert reading("-").hint == "the standard input is /dev/stdin"
+    (tmp_path / "dangling.yaml").symlink_to("gone.yaml")
+    assert reading(tmp_path / "dangling.yaml").hint == "it is a link to gone.yaml, which is not there"
 
 
 def test_a_missing_directory_is_named(tmp_path):

@@ -82,7 +82,7 @@ def _value(expression: str, context: ExpressionContext) -> Any:
     try:
         if (template := parse_template(expression)) is not None:
             return template.value(context.scope)
-        return bare_expression(expression).evaluate(context.scope)
+        return bare_expression(expression).evaluate(context.scope, hides=True)
     except ExpressionError as error:
         report_expression(error, problems, 0, expression)
         raise ManifestError(problems.sorted(), texts={_NAME: expression}) from None

@@ -17,6 +17,7 @@ from reactor.engine.noop import LaterProviders
 from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.plan import ResourceError
+from reactor.trust.rule import DistrustedError
 
 if TYPE_CHECKING:
     from reactor.graph.graph import Graph
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def expected_failures(program: LoadedManifest) -> Iterator[str]:
-    """A sentence for each file that is missing, or that a run would refuse, with its place.
+    """A sentence for each file that is missing, that is no template, or that a run would refuse, with its place.
 
     Only files in the directories of the manifests can be missing: the others are on the host where it will run. What a
     resource of the manifest may make is not missing.
@@ -43,6 +44,20 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
     for resource, path in missing:
         if path not in made.above and made.provided.isdisjoint((path, *_above(path))):
             yield f"{resource.declared.place}: {resource.ref}: the {_property_of(resource, path)} {path} does not exist"
+    for resource in program.graph.resources.values():
+        if (error := _unreadable(resource)) is not None:
+            yield f"{resource.declared.place}: {resource.ref}: {error.message}"
+
+
+def _unreadable(resource: Resource) -> ResourceError | None:
+    """Why the templates of ``resource`` can't be read; None if they can, or are missing, or not to be trusted."""
+    try:
+        for _ in resource.template_sources():
+            pass
+    except ResourceError as error:
+        if error.missing is None and not isinstance(error.__cause__, DistrustedError):
+            return error
+    return None
 
 
 def template_problems(program: LoadedManifest) -> list[Diagnostic]:
@@ -67,7 +82,7 @@ def template_problems(program: LoadedManifest) -> list[Diagnostic]:
 
 
 def _templates_of(resource: Resource) -> Iterator[TemplateSource]:
-    with suppress(ResourceError):  # what is missing, or not to be trusted, is a warning
+    with suppress(ResourceError):  # what can't be read, or not be trusted, is a warning
         yield from resource.template_sources()
 
 

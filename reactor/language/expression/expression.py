@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from reactor.language.expression.evaluator import compiled
 from reactor.language.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.language.expression.parser import parse
 from reactor.language.expression.scope import Scope
+from reactor.language.secrets import all_strings, differing
+from reactor.language.values import to_string
 from reactor.suggestions import closest
 
 _SIMILARITY = 0.7
@@ -68,12 +71,18 @@ class Expression:
         except RecursionError:
             raise ExpressionError("the expression is nested too deeply", 0, len(text), code="R0305") from None
 
-    def evaluate(self, scope: Scope) -> Any:
-        """Return its value as plain lists and maps. Strings are SecretText if it touched a secret."""
+    def evaluate(self, scope: Scope, *, hides: bool = False) -> Any:
+        """Return its value as plain lists and maps. Strings are SecretText if it touched a secret.
+
+        When it ``hides``, what is made from a secret is never shown again.
+        """
         self.check(scope)
         evaluation = Evaluation(scope)
         with report_all_missing(self.missing, scope):
-            return guarded(evaluation, lambda: evaluation.export(self.run(evaluation)), len(self.text))
+            value = guarded(evaluation, lambda: evaluation.export(self.run(evaluation)), len(self.text))
+        if hides and evaluation.tainted:
+            hide_parts(self, value, scope)
+        return value
 
     def check(self, scope: Scope) -> None:
         """Raise ExpressionError for names that ``scope`` lacks. Names are never secret."""
@@ -169,6 +178,21 @@ def guarded(evaluation: Evaluation, evaluate: Callable[[], Any], length: int) ->
         )
     finally:
         del error  # its traceback has this frame: together they would stay until garbage is collected
+
+
+def hide_parts(expression: Expression, value: Any, scope: Scope) -> None:
+    """Call ``scope.hide`` with the parts of ``value`` that were made from secrets.
+
+    ``value`` is the value of ``expression``, or its string.
+    """
+    parts = all_strings(value)
+    if scope.scrambled is not None:
+        with suppress(Exception):  # if it fails with other secrets, all of the value is secret
+            other = expression.evaluate(scope.scrambled())
+            is_named = expression.path is not None
+            parts = differing(value, to_string(other) if isinstance(value, str) else other, named=is_named)
+    for part in parts:
+        scope.hide(part)
 
 
 def raise_first(errors: Iterable[ExpressionError]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from reactor.language.expression.expression import (
     Expression,
     cached_expression,
     guarded,
+    hide_parts,
     raise_first,
     report_all_missing,
 )
 from reactor.language.expression.scope import Scope
-from reactor.language.secrets import all_strings, differing
-from reactor.language.values import kind, to_string
+from reactor.language.values import kind
 
 _OPENER = re.compile(r"\{\{|\$\{(?!\{)")
 _BEFORE_NAME = re.compile(r"(\{\{|\$\{)\s*(\w+)")
@@ -167,7 +166,7 @@ class Template:
                 evaluation, lambda: evaluation.export(_moved(expression, start, evaluation)), len(self.text)
             )
         if evaluation.tainted:
-            _hide(expression, value, scope)
+            hide_parts(expression, value, scope)
         return value
 
     def match(self, scope: Scope) -> tuple[str, bool]:
@@ -240,22 +239,8 @@ class Template:
                 error.message, start, start + len(expression.text), error.hint, code=error.code
             ) from None
         if evaluation.tainted and kind(value) not in ("nil", "bool"):
-            _hide(expression, shown, evaluation.scope)
+            hide_parts(expression, shown, evaluation.scope)
         return shown
-
-
-def _hide(expression: Expression, value: Any, scope: Scope) -> None:
-    """Call ``scope.hide`` with the parts of ``value`` that were made from secrets.
-
-    ``value`` is the value of ``expression``, or its string.
-    """
-    parts = all_strings(value)
-    if scope.scrambled is not None:
-        with suppress(Exception):  # if it fails with other secrets, all of the value is secret
-            other = expression.evaluate(scope.scrambled())
-            parts = differing(value, to_string(other) if isinstance(value, str) else other)
-    for part in parts:
-        scope.hide(part)
 
 
 def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, known: bool) -> None:
