@@ -243,6 +243,18 @@ def test_pauses_that_can_not_be_kept_are_reported_alike_with_and_without_a_run(
     )
 
 
+@pytest.mark.parametrize("words", [("pause", "--for", "1h", "--reason", "x"), ("resume",)])
+def test_nothing_is_written_through_a_link_in_a_state_directory_of_others(state_directory, tmp_path, words):
+    state_directory.mkdir()
+    state_directory.chmod(0o777)
+    (state_directory / "pauses.lock").symlink_to(tmp_path / "victim")
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert f"the state directory {state_directory}" in err
+    assert not (tmp_path / "victim").exists()
+    assert [*state_directory.iterdir()] == [state_directory / "pauses.lock"]
+
+
 def test_a_name_no_one_has_is_answered_with_the_nearest(manifest, tmp_path):
     with spawned("run", manifest(FILES)):
         converged()
