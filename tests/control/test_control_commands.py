@@ -126,6 +126,16 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     assert (tmp_path / "a").exists()
 
 
+def test_a_pause_without_a_run_of_a_name_no_one_has_holds_and_leads_to_the_nearest(manifest, tmp_path):
+    with spawned("run", "--converge-once", manifest(FILES)) as process:
+        assert finish(process).code == 0
+    for name, is_known in ((f"file#{tmp_path}/a", True), ("*", True), (f"file#{tmp_path}/aa", False)):
+        code, _, err = call("pause", name, "--for", "1h", "--reason", "x")
+        assert code == 0
+        assert f"{name} is paused for the next one" in err
+        assert (f"did you mean 'file#{tmp_path}/a'?" in err) is not is_known
+
+
 def test_programs_get_pauses_and_their_ends_as_json(manifest, tmp_path):
     pause = ("pause", f"file#{tmp_path}/a", "--for", "1h", "--reason", "why not", "--format", "json")
     with spawned("run", manifest(FILES)):
