@@ -119,6 +119,7 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     code, out, _ = call("run", "--converge-once", path)
     assert code == 1
     assert f"file#{tmp_path}/a  paused  until " in out
+    assert "skipped  1: it is paused\n" in out
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "b").exists()
     assert call("resume") == (0, "file#*/a  resumed\n", "")
