@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from reactor.clock import STEP
 from reactor.console.number_format import date_and_time, seconds
 from reactor.journal.history import Entry, History
 
@@ -154,13 +155,20 @@ class Explanation:
                 yield f"A refresh of it because of {refresh.source} has been pending since {self._at(refresh.pending_since)}."
 
     def _when(self, moment: float) -> str:
-        return f"{self._age(moment)} ago ({date_and_time(moment)})"
+        age = self._age(moment)
+        return f"at {_set_back(moment)}" if age is None else f"{age} ago ({date_and_time(moment)})"
 
     def _at(self, moment: float) -> str:
-        return f"{date_and_time(moment)}, for {self._age(moment)}"
+        age = self._age(moment)
+        return _set_back(moment) if age is None else f"{date_and_time(moment)}, for {age}"
 
-    def _age(self, moment: float) -> str:
-        return seconds(max(0.0, self._now - moment))
+    def _age(self, moment: float) -> str | None:
+        """The time since ``moment``; None if that is still to come, and the age is not known."""
+        return None if moment - self._now > STEP else seconds(max(0.0, self._now - moment))
+
+
+def _set_back(moment: float) -> str:
+    return f"{date_and_time(moment)} (the clock was set back since)"
 
 
 def _in_words(causes: Iterable[str], failure: Entry | None) -> str:

@@ -147,7 +147,9 @@ class PauseFile:
     @contextmanager
     def _changing(self) -> Iterator[list[Pause]]:
         descriptor = os.open(
-            os.path.join(self._directory, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            os.path.join(self._directory, _LOCK),
+            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW,
+            0o600,
         )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

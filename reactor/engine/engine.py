@@ -156,7 +156,7 @@ class Engine:
                     await self._slots.drain()
                 nursery.cancel_scope.cancel()
         follower, took = self.manifest_follower, trio.current_time() - started
-        return self._recorder.ended(self.scheduler.blocking, took, self.why_ended(), follower.left_behind)
+        return self._recorder.ended(self.scheduler, took, self.why_ended(), follower.left_behind)
 
     def _retry_failed(self) -> None:
         """A mount answers again: retry every failed vertex now, because some failed for that reason."""

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import compress
+from typing import TYPE_CHECKING
 
 from reactor.engine.admission import Members
 from reactor.engine.blocking import Blocking, Known
@@ -31,6 +32,9 @@ from reactor.engine.events import (
 )
 from reactor.engine.outcome import Outcome
 from reactor.engine.vertex_table import GraphDiff, VertexTable
+
+if TYPE_CHECKING:
+    from reactor.engine.scheduler import Scheduler
 
 # Looking up a member in its class costs more, see `reactor.engine.outcome.Outcome`.
 _OK, _CHANGED, _WOULD_CHANGE, _FAILED = Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED
@@ -250,17 +254,19 @@ class EventRecorder:
         self._emit(Reversed(time.time(), self._vertex_table.refs[vertex]))
 
     def ended(
-        self, blocking: Blocking, duration: float, reason: str, outdated: tuple[str, ...] = ()
+        self, scheduler: Scheduler, duration: float, reason: str, outdated: tuple[str, ...] = ()
     ) -> Ended:
         """The run is over: report every vertex that was never attempted as skipped. Return the last event.
 
         ``outdated`` is the same as in `Ended`.
         """
         present = sorted(self._vertex_table.present)
-        left = self._results.skip_unchecked(present, blocking.blocked)
+        blocked = scheduler.blocking.blocked
+        left = self._results.skip_unchecked(present, blocked)
         for vertex in left:
-            self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
-        counts = self._results.counts(present, blocking.blocked)
+            why = "it is paused" if scheduler.is_paused(vertex) else reason
+            self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], why))
+        counts = self._results.counts(present, blocked)
         event = Ended(time.time(), counts, self._results.changes, duration, reason, len(left), outdated)
         self._emit(event)
         return event

@@ -203,7 +203,7 @@ class FullCheck:
         if self._done >= present and not (blocking.failed or blocking.blocked):
             self._recorder.converged(duration)
         return self._recorder.ended(
-            blocking, duration, self._engine.why_ended(), self._engine.manifest_follower.left_behind
+            self._scheduler, duration, self._engine.why_ended(), self._engine.manifest_follower.left_behind
         )
 
     def _is_settled(self) -> bool:

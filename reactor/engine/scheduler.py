@@ -116,6 +116,10 @@ class Scheduler(SchedulerBatches):
         """Do not start ``vertex`` until `unpause`. Its descendants wait only once a check of it is due."""
         self._paused.add(vertex)
 
+    def is_paused(self, vertex: int) -> bool:
+        """Whether ``vertex`` is paused."""
+        return vertex in self._paused
+
     def unpause(self, vertex: int) -> None:
         """Undo `pause`."""
         self._paused.discard(vertex)

@@ -126,10 +126,13 @@ def test_what_is_paused_is_left_out(tmp_path):
             assert finish(pausing).code == 0
 
     asked, alone = both(tmp_path, TWO, change)
-    until = [[line for line in each[1] if "paused" not in line] for each in (asked, alone)]
+    until = [[line for line in each[1] if "  paused  " not in line] for each in (asked, alone)]
     assert (asked[0], asked[2], until[0]) == (alone[0], alone[2], until[1])
     assert asked[0] == 1
-    assert [line.partition("until")[0] for line in asked[1] if "paused" in line] == ["file#DIR/a  paused  "]
+    assert [line.partition("until")[0] for line in asked[1] if "  paused  " in line] == [
+        "file#DIR/a  paused  "
+    ]
+    assert "skipped  1: it is paused" in asked[1]
 
 
 def test_the_last_message_is_shown_if_all_is_well(tmp_path):

@@ -133,11 +133,22 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     code, out, _ = call("run", "--converge-once", path)
     assert code == 1
     assert f"file#{tmp_path}/a  paused  until " in out
+    assert "skipped  1: it is paused\n" in out
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "b").exists()
     assert call("resume") == (0, "file#*/a  resumed\n", "")
     assert call("run", "--converge-once", path)[0] == 0
     assert (tmp_path / "a").exists()
+
+
+def test_a_pause_without_a_run_of_a_name_no_one_has_holds_and_leads_to_the_nearest(manifest, tmp_path):
+    with spawned("run", "--converge-once", manifest(FILES)) as process:
+        assert finish(process).code == 0
+    for name, is_known in ((f"file#{tmp_path}/a", True), ("*", True), (f"file#{tmp_path}/aa", False)):
+        code, _, err = call("pause", name, "--for", "1h", "--reason", "x")
+        assert code == 0
+        assert f"{name} is paused for the next one" in err
+        assert (f"did you mean 'file#{tmp_path}/a'?" in err) is not is_known
 
 
 def test_programs_get_pauses_and_their_ends_as_json(manifest, tmp_path):
@@ -255,6 +266,18 @@ def test_pauses_that_can_not_be_kept_are_reported_alike_with_and_without_a_run(
         f"error[R0606]: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
         "hint: check whether the state directory is writable\n"
     )
+
+
+@pytest.mark.parametrize("words", [("pause", "--for", "1h", "--reason", "x"), ("resume",)])
+def test_nothing_is_written_through_a_link_in_a_state_directory_of_others(state_directory, tmp_path, words):
+    state_directory.mkdir()
+    state_directory.chmod(0o777)
+    (state_directory / "pauses.lock").symlink_to(tmp_path / "victim")
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert f"the state directory {state_directory}" in err
+    assert not (tmp_path / "victim").exists()
+    assert [*state_directory.iterdir()] == [state_directory / "pauses.lock"]
 
 
 def test_a_name_no_one_has_is_answered_with_the_nearest(manifest, tmp_path):

@@ -49,3 +49,13 @@ def test_a_failure_after_a_change_is_told_with_the_change(tmp_path: Path):
             )
         )
     assert "  Before it failed, it was changed: updated the content." in explained(tmp_path, SOURCE)
+
+
+def test_what_a_clock_that_was_set_back_dates_in_the_future_has_no_age(tmp_path: Path):
+    later = time.time() + 86400
+    with journal_in(tmp_path) as journal:
+        journal.record(Checked(later, SOURCE, Result.CHANGED, Cause.DRIFT, 0.1, ("updated the content",)))
+    date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(later))
+    assert explained(tmp_path, SOURCE)[0] == (
+        f"{SOURCE} was changed at {date} (the clock was set back since): updated the content."
+    )

@@ -324,6 +324,13 @@ def test_svg_is_well_formed_whatever_the_names(names):
     assert len(svg_vertices(text(graph, "svg", {}))) == len(names)
 
 
+@pytest.mark.parametrize("form", ["dot", "mermaid", "svg"])
+def test_no_name_can_look_like_another_one(form):
+    hidden = "\u202e\u200b\u2066\ufeff\xad"
+    graph = graph_of(*(Thing(name=f"a{sign}txt.exe") for sign in hidden))
+    assert not {*hidden} & {*text(graph, form)}
+
+
 def test_svg_of_nasty_names_is_well_formed_and_holds_no_script():
     document = text(nasty(), "svg")
     assert len(svg_vertices(document)) == len(NASTY) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ import click
 from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.messages import fail_for, notice, reporting_refusals, warn, with_hint
 from reactor.cli.options.common import Format, format_option
-from reactor.cli.options.resource_names import TEXT
+from reactor.cli.options.resource_names import TEXT, warn_if_unknown
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
@@ -94,4 +95,13 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     except NoRunError:
         text = f"no run is active on {client.directory}; {ref} is paused for the next one"
         notice(text, hint_about(client.directory))
+        _warn_of_unknown(client.directory, ref)
         return []
+
+
+def _warn_of_unknown(directory: str, ref: str) -> None:
+    """Warn if the last run had no resource ``ref``: it may be misspelt."""
+    from reactor.journal.history import History, HistoryError
+
+    with suppress(HistoryError), closing(History(directory, at_once=True)) as history:
+        warn_if_unknown(history, ref)

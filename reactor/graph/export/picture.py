@@ -66,7 +66,10 @@ EDGE_DASHES = {
 LONGEST = 4000
 """The longest string value of a property that a page shows, in characters."""
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+"""Control characters, invisible ones and those that change the text direction: a name must not look like another one."""
 
 
 class Vertex(NamedTuple):
