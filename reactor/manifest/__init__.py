@@ -22,8 +22,9 @@ A manifest passes through these modules in this order:
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
   or one of `placeholders` for an invalid one), `prototypes` (many resources with the same properties), `deferred`
   (values that are evaluated when the resource is checked), `deferred_elements` (loops over such values), `outside`
-  (expressions of a loop, written for use outside of it), `kind_lookup` (the class of a kind), `foreign_documents` (files of other programs), `phrasing` (the wording of
-  messages);
+  (expressions of a loop, written for use outside of it), `kind_lookup` (the class of a kind);
+- what is no manifest: `foreign_documents` (files of other programs), `malformed_entries` (entries that are no resources),
+  `phrasing` (the wording of messages);
 - what earlier loads left: `bound_items` (what an editor's last check made of the same text), `likeness` (whether two
   texts or values are the same), `reparsing` (parses a text that has changed a little), `item_lines` (which items of a
   long list a reload must read);

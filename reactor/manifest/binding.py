@@ -11,7 +11,7 @@ from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
-from reactor.manifest.phrasing import NAMES, TASKS, kind_meant, listed, shown
+from reactor.manifest.phrasing import shown
 from reactor.manifest.resource_factory import Bound, ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
@@ -86,32 +86,20 @@ class Binder:
 
     def _bind_entry(self, entry: Mapping) -> None:
         first, *others = entry
-        if others and (first == "name" or not TASKS.isdisjoint(others)):
-            self._report_task(entry)
-            return
         if others:
-            hint = f"indent what belongs to {first} below it"
-            if isinstance(self._find(others[0]), type):
-                hint = f"start a new entry: '- {others[0]}:'"
-            message = f"an entry declares one kind; this one has {listed((first, *others), 'and')}"
-            self._problems.add("R0105", message, entry.key_at(others[0]), hint)
+            from reactor.manifest import malformed_entries  # noqa: PLC0415 - only for an error
+
+            if malformed_entries.is_task(entry):
+                malformed_entries.report_task(entry, self._kinds.names(), self._problems)
+                return
+            is_kind = isinstance(self._find(others[0]), type)
+            malformed_entries.report_kinds(entry, self._problems, starts_another=is_kind)
         for kind in entry:
             model = self._find(kind)
             if isinstance(model, type):
                 self._bind_kind(model, entry, kind)
             elif kind == first:
                 self._report_kind(entry, kind, model)
-
-    def _report_task(self, task: Mapping) -> None:
-        names = (*self._kinds.names(),)
-        kind = next(filter(None, (kind_meant(word, names) for word in task)), "KIND")
-        hint = (
-            f"write '- {kind}:', below it '- NAME:', and below that the properties; a resource has no title"
-        )
-        at = task.key_at(next(iter(task)))
-        self._problems.add(
-            "R0105", "this is a task of Ansible, and an entry is a kind with its resources", at, hint
-        )
 
     def _bind_kind(self, model: type[Resource], entry: Mapping, kind: str) -> None:
         node = entry[kind]
@@ -309,24 +297,9 @@ class Binder:
             return
         names = [item] if isinstance(item, str) else _names_below([item])
         self._resource_table.broken.update(f"{model.kind}#{name}" for name in names)
-        if isinstance(item, Mapping) and item:
-            first, second, *_ = item
-            hint = f"indent the properties below {first}:"
-            named = [item[key] for key in NAMES if key in item]
-            if named and isinstance(named[0], Sequence):
-                hint = "write '- \"{{ item }}\":' with 'for_each: [...]' below it, and the properties"
-            elif named and isinstance(named[0], str) and named[0].isprintable():
-                hint = f"write the name before the colon: '- {named[0]}:', and the properties below it"
-            message = f"an item of the list is one name with its properties; this one has {len(item)} keys"
-            self._problems.add("R0105", message, item.key_at(second), hint)
-        else:
-            hint = f"write '- {item}:'" if isinstance(item, str) and item.isprintable() else "write '- NAME:'"
-            self._problems.add(
-                "R0105",
-                f"an item of the list is a name with its properties, not {shown(item or None)}",
-                at,
-                hint,
-            )
+        from reactor.manifest.malformed_entries import report_item  # noqa: PLC0415 - only for an error
+
+        report_item(item, at, self._problems)
 
     def _find(self, kind: str) -> type[Resource] | UnusableKind:
         if kind not in self._found:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from reactor.manifest.phrasing import TASKS
+
 _TASKS: Final = (
     "write each task as an entry under 'resources:': 'apt: {name: nginx, state: present}' is "
     "'- nginx: {ensure: present}' below '- package:' here; docs/coming-from-ansible.md has the words and the modules"
@@ -32,9 +34,7 @@ _LANGUAGES: Final = {
 _OF_VAULT: Final = "it is encrypted by ansible-vault: decrypt it there, and give it to age, SOPS or Vault, which 'secrets:' reads"
 
 _PLAY: Final = frozenset(("hosts", "import_playbook", "ansible.builtin.import_playbook"))
-_OF_TASKS: Final = frozenset(
-    ("name", "when", "notify", "become", "register", "loop", "with_items", "tags", "block")
-)
+_OF_TASKS: Final = TASKS | {"name", "block"}
 _OF_ROLES: Final = frozenset(("tasks", "handlers", "pre_tasks", "galaxy_info"))
 _OF_GROUPS: Final = frozenset(("hosts", "children", "vars"))
 _STATE: Final = re.compile(r"(?:pkg|file|service|cmd|user|group)\.\w+")
