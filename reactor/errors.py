@@ -36,6 +36,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
+    │   └── StartError              reactor.service      the service is installed, and does not start
     ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
     ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
     │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host

@@ -190,7 +190,7 @@ resources:
   - exec: [{list: {command: /bin/true}}]
   - file:
       - "{dir}/{{ item }}": {for_each: "{{ [output('exec#list').stdout] }}", {own}, ensure: present, content: a,
-                             meta: {retry: 3, timeout: 1.50}}
+                             meta: {retry: 3, timeout: 1.50s}}
 """
     done = reactor("render", manifest(text))
     assert done.code == 0, done.err
@@ -198,4 +198,4 @@ resources:
     assert loop["name"] == f"{tmp_path}/{{{{ item }}}}"
     assert loop["for_each"] == "{{ [output('exec#list').stdout] }}"
     assert loop["content"] == "a"
-    assert loop["meta"] == {"retry": 3, "timeout": "1.50"}
+    assert loop["meta"] == {"retry": 3, "timeout": "1.50s"}

@@ -327,8 +327,10 @@ def test_a_new_release_has_a_higher_number_and_the_first_has_none_before_it():
     assert commands.begin(None, NewRelease("web", NEW, 1, None), (10_000,), Gate(), ANN).why == "because"
 
 
-def wants(rank, in_force=OLD, state=None, **more):
-    return desired_release(state or rolling(), rank=rank, in_force=in_force, now=1000.0, **more)
+def wants(rank, in_force=OLD, state=None, override=None, **more):
+    return desired_release(
+        state or rolling(), rank=rank, in_force=in_force, now=1000.0, override=override, **more
+    )
 
 
 def test_a_host_takes_the_release_of_its_wave():

@@ -95,7 +95,8 @@ def _status_lines(found: list[Overview]) -> list[str]:
 
 def _head(each: Overview) -> list[str]:
     why, by = each.state.why, each.state.by
-    return [each.headline(), "  " + escaped(f"{why} ({by})" if why else f"by {by}")]
+    words = f"{why} ({by})" if why else f"by {by}"
+    return [each.headline(), *([f"  {escaped(words)}"] if why or by else [])]
 
 
 def _host_line(host: HostLine) -> str:
