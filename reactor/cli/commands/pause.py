@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completion_candidates import complete_journal
-from reactor.cli.messages import fail_for, notice, reporting_refusals, warn, with_hint
+from reactor.cli.messages import notice, reporting_refusals, warn, with_hint
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT, warn_if_unknown
-from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
+from reactor.cli.options.state_dir import directory_of, hint_about, require_own_directory, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
@@ -82,12 +82,8 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     """Write the pause to the file, then try the socket again: a run that just started may have read the file before."""
     from reactor.control.client import NoRunError
     from reactor.control.pause_file import PauseFile
-    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
-    try:
-        StateDirectory.make(client.directory)
-    except StateDirectoryError as error:
-        fail_for(error)
+    require_own_directory(client.directory)
     now = time.time()
     PauseFile(client.directory, warn).add([ref], now, now + seconds, reason)
     try:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completion_candidates import complete_journal
-from reactor.cli.messages import fail_for, reporting_refusals, warn
+from reactor.cli.messages import reporting_refusals, warn
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.resource_names import TEXT
-from reactor.cli.options.state_dir import directory_of, state_dir_option
+from reactor.cli.options.state_dir import directory_of, require_own_directory, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
@@ -55,14 +55,10 @@ def _resume_without_run(client: Client, ref: str) -> list[str]:
     """Change the file, then try the socket again: a run that just started may have read the file before."""
     from reactor.control.client import NoRunError
     from reactor.control.pause_file import PauseFile, effective, patterns
-    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
     if not os.path.isdir(client.directory):
         return []
-    try:
-        StateDirectory.make(client.directory)  # never write where another user may have put a symlink
-    except StateDirectoryError as error:
-        fail_for(error)
+    require_own_directory(client.directory)
     pauses, now = PauseFile(client.directory, warn), time.time()
     before = pauses.active(now)
     left = pauses.remove([ref], now)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from reactor.cli.messages import with_hint
+from reactor.cli.messages import fail_for, with_hint
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -35,6 +35,16 @@ def directory_of(option: str | None) -> str:
         error = click.UsageError("there is no home directory for the state directory")
         raise with_hint(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
     return location.path
+
+
+def require_own_directory(directory: str) -> None:
+    """Make the state directory unless it is there; end the command if another user could put a symlink into it."""
+    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
+
+    try:
+        StateDirectory.make(directory)
+    except StateDirectoryError as error:
+        fail_for(error)
 
 
 def hint_about(directory: str) -> str | None:
