@@ -252,9 +252,8 @@ class Checkout:
         """
         path, kept = self.desired.path, ""
         if not await self.desired.git.lines(path, "ls-files", "--unmerged"):
-            await self._git(
-                path, "add", "--refresh", "--all"
-            )  # unlike stash, it says so if the index is locked
+            # Unlike stash, this fails with words if the index is locked.
+            await self._git(path, "add", "--refresh", "--all")
             kept = (await self._git(path, "stash", "create", "discarded by reactor")).strip()
         await self._git(path, "update-ref", "--create-reflog", _KEPT, kept or "HEAD")
 

@@ -235,9 +235,8 @@ def _refuse_unremovable(due: Collection[Due]) -> None:
             handle = open_path(each.path)
             try:
                 mode = os.fstat(handle).st_mode
-                if stat.S_ISREG(mode) or stat.S_ISDIR(
-                    mode
-                ):  # to open a device for its flags may do something
+                # To open a device for its flags may do something.
+                if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
                     refuse_unchangeable(handle)
             finally:
                 os.close(handle)

@@ -59,13 +59,12 @@ def show_status(home: str, form: Format, where: str, *, watch: bool) -> None:
     """Show all channels with the hosts that are not well."""
     is_chosen = chosen_by(where)
     if watch:
-        _watch(
-            home,
-            lambda fleet: [
-                *_status_lines(overviews(fleet, is_chosen)),
-                *([_unknown_words(fleet)] if fleet.unknown else []),
-            ],
-        )
+
+        def draw(fleet: FleetView) -> list[str]:
+            lines = _status_lines(overviews(fleet, is_chosen))
+            return [*lines, _unknown_words(fleet)] if fleet.unknown else lines
+
+        _watch(home, draw)
         return
     found = overviews(_fleet(home), is_chosen)
     if form == "json":

@@ -70,13 +70,7 @@ class Host(NamedTuple):
             str(variables.get("ansible_become", "")).lower() in _TRUE,
             groups,
             others,
-            tuple(
-                sorted(
-                    each
-                    for each, usual in _UNUSED.items()
-                    if each in variables and variables[each] not in usual
-                )
-            ),
+            _unused_in(variables),
         )
 
     def facts(self) -> dict[str, Any]:
@@ -98,6 +92,11 @@ def checked_address(address: str) -> str:
     if not _ADDRESS.fullmatch(address):
         raise ValueError(f"{address!r} is not the name or address of a host")
     return address
+
+
+def _unused_in(variables: Mapping[str, Any]) -> tuple[str, ...]:
+    found = (name for name, usual in _UNUSED.items() if name in variables and variables[name] not in usual)
+    return tuple(sorted(found))
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
