@@ -3,8 +3,8 @@
 A run that is proven to find nothing to do checks nothing; the rows with "checked" are of runs that must check
 everything. For services that are enabled, too, systemd looks through all links for each of them: what it takes for that
 alone, asked by `systemctl is-enabled`, is shown beside. Whole processes of `reactor run --converge-once`, in turns. In
-a systemd of its own in namespaces, as the tests have it: the users are made there, the services started, and the
-packages are those that are installed here. Needs root and apt.
+a systemd of its own in namespaces, as the tests have it: it makes the users and starts the services there, and takes the packages
+that are installed here. Needs root and apt.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _add(  # noqa: PLR0917 - all of one declaration
 
 
 def _has_fitting_rules(parameter: Parameter, name: str, node: Mapping, problems: Problems) -> bool:
-    """Return whether the rules can hold for values of the type. Reports those that never could, or would always."""
+    """Return whether the rules fit the type. Report each that no value can keep, or that no value can break."""
     found: list[tuple[str, int, str]] = []
     for rule, types in _RULES_OF.items():
         if rule in node and parameter.type not in (*types, "any"):

@@ -229,7 +229,7 @@ def expel(host: str, rekey: bool, home: str) -> None:
 
     Its last summary is kept. What the host runs stays as it is: nothing can reach it any more.
 
-    Each server of a cluster revokes for itself: the names of those that have confirmed it are shown, and of those that have not.
+    Each server of a cluster revokes for itself. The command names the servers that have confirmed it, and those that have not.
 
     Exit codes: 0 expelled; 1 a server has not confirmed it, there is no such host, or no server answers; 2 bad usage.
 

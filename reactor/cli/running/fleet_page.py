@@ -46,7 +46,10 @@ class LiveSource:
 
 
 def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> dict[str, Any]:
-    """Return the content of the page: the counts of all hosts, and the first 200 unwell hosts of each channel, and of those that the servers do not know."""
+    """Return the content of the page: the counts, and the first 200 hosts of each list.
+
+    A list has the unwell hosts of a channel; the last one has the hosts that the servers do not know.
+    """
     channels = []
     for each in found:
         unwell = each.unwell()

@@ -21,7 +21,7 @@ from reactor.fleet.wire.tokens import claims_of
 async def revoke_users(
     files: OperatorDirectory, account: AccountName, revoked: Mapping[str, int], *, since: int = 0
 ) -> tuple[OperatorDirectory, Confirmations]:
-    """Add users to those that an account revokes, on the servers and in the files. Raises LinkError, OSError.
+    """Revoke users of an account, on the servers and in the files. Raises LinkError, OSError.
 
     ``revoked``: as of `accounts.account_token`. What was revoked for a time until ``since`` is dropped. Returns the files as
     they are now, and which servers have taken it.

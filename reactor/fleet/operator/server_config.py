@@ -95,9 +95,10 @@ def make_operator_directory(directory: str, life: float | None = None) -> Operat
 
 
 def renew_users(files: OperatorDirectory) -> tuple[tuple[str, ...], int]:
-    """Make all credentials anew, good for as long as before.
+    """Make new credentials of all operators, good for as long as the old ones.
 
-    Return the files, and a time in seconds since 1970: those of before were issued until then, those of now after it. Raises OSError.
+    Return the files, and a time in seconds since 1970: the old ones were issued until then, the new ones later. Raises
+    OSError.
     """
     paths = {name: files.path(name) for name in _USERS}
     moment = max(int(time.time()), *(issue_of(path) or 0 for path in paths.values()))
