@@ -51,8 +51,8 @@ LONGEST_FIRST = (
 
 
 def pytest_xdist_auto_num_workers():
-    """Two processes more than processors: in a quarter of their time and more, tests wait."""
-    return len(os.sched_getaffinity(0)) + 2
+    """Three processes more than processors: in a quarter of their time and more, tests wait."""
+    return len(os.sched_getaffinity(0)) + 3
 
 
 def pytest_collection_modifyitems(items):
