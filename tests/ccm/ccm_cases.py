@@ -25,7 +25,7 @@ SECTIONS = {
     "meta", "templates", "hiera", "version_apt", "version_generic_dnf", "manifest_validation", "apply_runs",
 }  # fmt: skip
 
-DOCUMENTS = {path: yaml.safe_load(path.read_text()) for path in FILES}
+DOCUMENTS = {path: yaml.load(path.read_text(), yaml.CSafeLoader) for path in FILES}
 
 
 def templates():
