@@ -17,6 +17,9 @@ from reactor.journal.state_directory import short_socket_path
 TIMEOUT = 10.0
 """Seconds to wait for an answer."""
 
+MAX_BYTES = 256 << 20
+"""The largest answer: the status of a million resources. Whatever listens there may be another user's."""
+
 
 class NoRunError(ReactorError):
     """No run is active on the state directory."""
@@ -66,7 +69,13 @@ class Client:
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
             with self._answer(method, path, body) as response:
-                answer = json.load(response)
+                content = response.read(MAX_BYTES + 1)
+                if len(content) > MAX_BYTES:
+                    raise RefusedError(
+                        f"the answer is larger than {MAX_BYTES >> 20} MiB",
+                        f"see what listens at the socket in {self.directory}",
+                    )
+                answer = json.loads(content)
         except TimeoutError as error:
             raise RefusedError(
                 "the run does not answer",
