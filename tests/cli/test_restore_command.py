@@ -161,6 +161,14 @@ def test_a_path_or_an_id_without_a_version_is_an_error_that_changes_nothing(rest
     assert look(motd)[0] == "third"
 
 
+@pytest.mark.parametrize("other", [("--diff",), ("--from", "00000000")])
+def test_a_list_with_another_wish_is_bad_usage_that_changes_nothing(restore, motd, other):
+    done = restore("--list", *other, motd)
+    assert (done.code, done.out) == (2, "")
+    assert "--list can't be used with --diff or --from" in done.err
+    assert look(motd)[0] == "third"
+
+
 def test_a_damaged_version_is_not_put_back(restore, motd, state):
     newest = ids(restore("--list", motd).out)[0]
     for kept in (state / "backups" / "objects").iterdir():

@@ -52,6 +52,8 @@ def restore(
     """
     from reactor.backup.store import Store, backups_in
 
+    if listing and (diff or wanted is not None):
+        raise click.UsageError("--list can't be used with --diff or --from")
     directory = directory_of(state_dir)
     store = Store(backups_in(directory))
     path = f"/{os.path.abspath(path).lstrip('/')}"
