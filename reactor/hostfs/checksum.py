@@ -35,11 +35,13 @@ def digest_of(
 ) -> str | None:
     """The digest in hex of the whole file open at ``fd``; the content is also written to ``copy``, if given. Blocking.
 
-    None for a file of more than ``most`` bytes; no more than that is read or copied. Raises OSError, and
-    trio.Cancelled when the caller of its thread is cancelled.
+    None for a file of more than ``most`` bytes: one that has so many is not read, and of one that grows no more than
+    that is read or copied. Raises OSError, and trio.Cancelled when the caller of its thread is cancelled.
     """
     import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
 
+    if most is not None and os.fstat(fd).st_size > most:
+        return None
     digest = hashlib.new(algorithm)
     offset = 0
     while data := os.pread(fd, _PIECE, offset):
