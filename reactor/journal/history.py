@@ -223,10 +223,12 @@ class History:
         return [ref for (ref,) in self._sound(KNOWN, (str,))]
 
     def present(self) -> list[str]:
-        """The known refs of the newest manifest, and the refs of removed resources that are not undone yet."""
+        """The refs of the newest manifest that are known or have a pending refresh, and of removed resources that are not undone yet."""
         members = {ref for (ref,) in self._sound("SELECT ref FROM members", (str,))}
         removed = {ref for (ref,) in self._sound(_REVERSIBLE, (str,))} - members
-        return sorted({*self.refs()} & (members | {*filter(self._is_in_newest, removed)}))
+        return sorted(
+            {*self.refs(), *self.pending_refreshes()} & (members | {*filter(self._is_in_newest, removed)})
+        )
 
     def has_left(self, ref: str) -> bool:
         """Whether ``ref`` is known, but not in the newest manifest."""
