@@ -175,6 +175,10 @@ class History:
         """The last note of ``ref``."""
         return next(map(_entry, newest_of(self._query, ref, "event = 'noted'")), None)
 
+    def last_flapping(self, ref: str) -> Entry | None:
+        """The last time that ``ref`` began to flap."""
+        return next(map(_entry, newest_of(self._query, ref, "event = 'flapping'")), None)
+
     def last_wait(self, ref: str, *, after: int) -> Entry | None:
         """The last time that ``ref`` began to wait for a slot, in the last run and with an id above ``after``."""
         return next(map(_entry, newest_of(self._query, ref, _WAITS, after=after)), None)
