@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -129,3 +130,21 @@ async def test_a_line_in_the_pipe_is_a_check(tmp_path):
 def test_the_pages_show_the_example_as_it_is(page, file):
     code = (PLUGIN / "reactor_symlink" / file).read_text()
     assert f"```python\n{code}```" in (ROOT / "docs" / f"writing-a-{page}.md").read_text()
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_the_contract_test_of_the_page_passes_as_it_is(promise, tmp_path):
+    await _test_of_page("writing-a-kind", "test_the_symlink_kind_keeps_the_contract")(promise, tmp_path)
+
+
+async def test_the_story_of_the_page_passes_as_it_is(tmp_path):
+    await _test_of_page("writing-a-watcher", "test_a_line_in_the_pipe_is_a_check")(tmp_path)
+
+
+def _test_of_page(page, name):
+    """The test ``name`` on the page, in a module that holds nothing but its block."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), re.DOTALL)
+    (block,) = (block for block in blocks if f"async def {name}(" in block)
+    module: dict[str, object] = {}
+    exec(block, module)
+    return module[name]

@@ -91,6 +91,8 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
         if record["in_motion"]:
             why = "; something has changed it since" if "drift" in record["pending"] else ""
             yield f"{margin}{style('warning', 'a check is pending')} until the pause is over{why}"
+    if record["pending"] and not record["in_motion"]:  # at the end of the last run
+        yield f"{margin}{style('warning', 'a refresh is pending')}"
     for watching in record["watching"]:
         yield f"{margin}{style('warning', 'watching: ' + watching['state'])}  {escaped(watching['reason'])}"
     if (flapping := record["flapping"]) is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from reactor.clock import STEP
 from reactor.console.number_format import date_and_time, seconds
+from reactor.console.status_lines import cause_of_flapping
 from reactor.journal.history import Entry, History
 
 _CAUSES = {
@@ -52,7 +53,7 @@ class Explanation:
                 f"{ref} differs, and has been waiting for slot {slot} ({reason}); reported {self._when(wait.time)}."
             )
         sentences = self._entry(last, "") if last else () if wait else self._without_events(ref)
-        return [*lines, *sentences, *self._note(ref), *self._consequences(ref)]
+        return [*lines, *sentences, *self._note(ref), *self._flapping(ref), *self._consequences(ref)]
 
     def _without_events(self, ref: str) -> Iterator[str]:
         if (since := self._history.applied_since(ref)) is None:
@@ -63,6 +64,14 @@ class Explanation:
     def _note(self, ref: str) -> Iterator[str]:
         if (noted := self._history.last_note(ref)) is not None:
             yield f"Note of {self._when(noted.time)}: {noted.record['line']}."
+
+    def _flapping(self, ref: str) -> Iterator[str]:
+        if (flapped := self._history.last_flapping(ref)) is not None:
+            why = cause_of_flapping(flapped.record.get("expressions", ()))
+            often = ", ".join(
+                f"{action} {count} times" for action, count in flapped.record["actions"].items()
+            )
+            yield f"It began to flap {self._when(flapped.time)}: {why}. By then: {often}."
 
     def _entry(self, entry: Entry, indent: str) -> Iterator[str]:
         """The sentences about an event, then about its causes. No event is explained twice."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reactor.control.names import UnknownNameError, unknown_name
 from reactor.control.pause_file import Pause, PauseFile, effective
 from reactor.control.protocol import StatusQuery
-from reactor.engine.events import Result
+from reactor.control.status_table import UNKNOWN
+from reactor.engine.events import Cause, Result
 
 if TYPE_CHECKING:
     from reactor.journal.history import Entry, History
@@ -29,8 +30,11 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
         raise _unknown(query.match, every_name, history)
     ended, before = _last_end(history)
     last, changed = history.last_of_each()
+    pending = history.pending_refreshes()
     records = {
-        names: _record(history, names, active, _Events(last.get(ref), changed.get(ref), before))
+        names: _record(
+            history, names, active, _Events(last.get(ref), changed.get(ref), before, ref in pending)
+        )
         for ref, names in called.items()
     }
     shown = [
@@ -67,36 +71,41 @@ def _unknown(asked: str, every_name: list[str], history: History) -> UnknownName
 
 
 def _is_ok(record: dict[str, Any]) -> bool:
-    return record["state"] in _OK_RESULTS and record["paused"] is None
+    return record["state"] in _OK_RESULTS and record["paused"] is None and not record["pending"]
 
 
 class _Events(NamedTuple):
-    """The last event of a resource and its last change. ``former`` is the id of the end of the run before the last one."""
+    """The last event of a resource and its last change. ``former`` is the id of the end of the run before the last one.
+
+    ``has_pending_refresh`` says that a refresh of the resource is pending.
+    """
 
     last: Entry | None
     changed: Entry | None
     former: int
+    has_pending_refresh: bool
 
 
 def _record(history: History, names: tuple[str, ...], pauses: list[Pause], events: _Events) -> dict[str, Any]:
     """The status of one resource; ``names`` are its ref and its alias, if it has one.
 
     The journal has no event for a check that found nothing to do, so a resource whose last event is a change before
-    the last run is ok.
+    the last run is ok. One without any event that was never applied is known by its pending refresh only.
     """
     ref = names[0]
-    last, changed, former = events
+    last, changed, former, has_pending_refresh = events
     pause = effective(pauses, names, time.time())
     record = last.record if last is not None else {}
+    since = last.time if last is not None else history.applied_since(ref)
     return {
         "ref": ref,
-        "state": _state(last, former),
-        "since": last.time if last is not None else history.applied_since(ref),
+        "state": UNKNOWN if since is None else _state(last, former),
+        "since": since,
         "mode": None,
         "in_motion": False,
         "checking": False,
         "refresh_at": None,
-        "pending": [],
+        "pending": list(Cause.REFRESH.words) if has_pending_refresh else [],
         "checked": _checked(last),
         "changed": None
         if changed is None

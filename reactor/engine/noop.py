@@ -111,6 +111,8 @@ class NoopJudge:
                 text = f"Can't tell before {giver} is applied (its outputs are used)"
                 return CheckResult(Outcome.WOULD_CHANGE, (text,), health=result.health)
             result = result._replace(diffs=())  # they show the values of now
+        if result.outcome is Outcome.OK and result.declined is None:
+            result = self._unless_undecided(vertex, result)
         if type(resource).consequences is Resource.consequences or result.declined is not None:
             return result
         sentences = [
@@ -119,6 +121,19 @@ class NoopJudge:
         if not sentences:
             return result
         return result._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *result.actions))
+
+    def _unless_undecided(self, vertex: int, result: CheckResult) -> CheckResult:
+        """``result``, or "Can't tell" if what a real run changes before may decide that there is something to do."""
+        resource = self._vertex_table.resources[vertex]
+        if type(resource).undecided_by is Resource.undecided_by:
+            return result
+        for up in self._unapplied(vertex, self._scheduler.topology.strong_predecessors):
+            relations = self._vertex_table.resources[up].relations()
+            if (path := resource.undecided_by((*relations.provides, *relations.removes))) is not None:
+                text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({path} decides)"
+                self._unsure.add(vertex)
+                return CheckResult(Outcome.WOULD_CHANGE, (text,), health=result.health)
+        return result
 
     def _unapplied_giver(self, vertex: int, resource: Resource) -> str | None:
         """A resource whose outputs the expressions of ``resource`` use, and that a real run would change; or None."""

@@ -175,6 +175,10 @@ class History:
         """The last note of ``ref``."""
         return next(map(_entry, newest_of(self._query, ref, "event = 'noted'")), None)
 
+    def last_flapping(self, ref: str) -> Entry | None:
+        """The last time that ``ref`` began to flap."""
+        return next(map(_entry, newest_of(self._query, ref, "event = 'flapping'")), None)
+
     def last_wait(self, ref: str, *, after: int) -> Entry | None:
         """The last time that ``ref`` began to wait for a slot, in the last run and with an id above ``after``."""
         return next(map(_entry, newest_of(self._query, ref, _WAITS, after=after)), None)
@@ -223,10 +227,12 @@ class History:
         return [ref for (ref,) in self._sound(KNOWN, (str,))]
 
     def present(self) -> list[str]:
-        """The known refs of the newest manifest, and the refs of removed resources that are not undone yet."""
+        """The refs of the newest manifest that are known or have a pending refresh, and of removed resources that are not undone yet."""
         members = {ref for (ref,) in self._sound("SELECT ref FROM members", (str,))}
         removed = {ref for (ref,) in self._sound(_REVERSIBLE, (str,))} - members
-        return sorted({*self.refs()} & (members | {*filter(self._is_in_newest, removed)}))
+        return sorted(
+            {*self.refs(), *self.pending_refreshes()} & (members | {*filter(self._is_in_newest, removed)})
+        )
 
     def has_left(self, ref: str) -> bool:
         """Whether ``ref`` is known, but not in the newest manifest."""

@@ -186,6 +186,13 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
         """
         return ()
 
+    def undecided_by(self, changed: Collection[str]) -> str | None:  # noqa: ARG002 - most look at the host themselves
+        """The path of ``changed`` that may decide otherwise, after a change, than in the last `observe`; None if there is none.
+
+        Called only by a dry run (noop), for a resource that has nothing to do, with what would be changed before.
+        """
+        return None
+
     def group_key(self) -> Hashable | None:
         """Resources with equal keys that are ready at the same time are applied together.
 

@@ -30,7 +30,7 @@ from reactor import (
 )
 from reactor.hostfs import ErrorContext, accounts_of
 from reactor.resources.exec.property_types import ExitCodes, Location, SearchPath, Umask, Variable
-from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
+from reactor.resources.exec.providers import Posix, Provider, Shell, names, shell_syntax
 from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
@@ -107,6 +107,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     """Whether the output of the command is shown, line by line."""
 
     _ran: bool = PrivateAttr(default=False)
+    _refusal: str | None = PrivateAttr(default=None)
     _fruitless: bool = PrivateAttr(default=False)
     _result: Completed | None = PrivateAttr(default=None)
 
@@ -194,10 +195,11 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         """
         creates_exists = None if self.creates is None else await _exists(self.creates)
         if creates_exists:
-            self._fruitless = False
+            self._fruitless, self._refusal = False, None
             return ExecState(creates_exists=True, ran=self._ran)
         onlyif_ok = await self._ask("onlyif", self.onlyif)
         unless_ok = None if onlyif_ok is False else await self._ask("unless", self.unless)
+        self._refusal = self.onlyif if onlyif_ok is False else self.unless if unless_ok else None
         state = ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
         if not (self.changes or state.declined):
             await self._execute()
@@ -226,6 +228,12 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     async def verify(self) -> Plan:
         """Verify nothing: the exit code proves success, and the guards need not change their results."""
         return ()
+
+    def undecided_by(self, changed: Collection[str]) -> str | None:
+        """The changed path that is named in the guard which did not allow the command."""
+        guard = self._refusal or ""
+        is_run = self.changes and not self.refreshonly
+        return next((each for each in sorted(changed) if is_run and names(guard, each)), None)
 
     async def outputs(self) -> Mapping[str, Any] | None:
         """The output and exit code of the last run of the command; None if it has not run in this process."""

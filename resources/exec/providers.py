@@ -65,6 +65,11 @@ class Shell:
             return ()
 
 
+def names(command: str, path: str) -> bool:
+    """Whether ``command`` holds ``path``, or a path below it, as a whole word or within a script."""
+    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w.-])", command) is not None
+
+
 def shell_syntax(text: str) -> str | None:
     """The first part of ``text`` that a shell would interpret, outside of quotes and escapes; None if there is none.
 

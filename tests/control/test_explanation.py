@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from reactor.control.explanation import Explanation
-from reactor.engine.events import Cause, Checked, Result
+from reactor.engine.events import Cause, Checked, Flapping, Result
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 
@@ -49,6 +49,17 @@ def test_a_failure_after_a_change_is_told_with_the_change(tmp_path: Path):
             )
         )
     assert "  Before it failed, it was changed: updated the content." in explained(tmp_path, SOURCE)
+
+
+def test_flapping_is_told_with_its_cause(tmp_path: Path):
+    with journal_in(tmp_path) as journal:
+        journal.record(
+            Checked(time.time(), SOURCE, Result.CHANGED, Cause.DRIFT, 0.1, ("updated the content",))
+        )
+        journal.record(Flapping(time.time(), SOURCE, {"updated the content": 50}))
+    (told,) = (line for line in explained(tmp_path, SOURCE) if "flap" in line)
+    assert told.startswith("It began to flap ")
+    assert told.endswith(": something else changes it back. By then: updated the content 50 times.")
 
 
 def test_what_a_clock_that_was_set_back_dates_in_the_future_has_no_age(tmp_path: Path):

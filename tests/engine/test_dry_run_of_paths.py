@@ -32,6 +32,34 @@ async def test_what_only_an_uncertain_change_would_provide_is_uncertain_too(tmp_
     assert {story.result(each.ref) for each in (first, second)} == {Result.FAILED}
 
 
+@pytest.mark.parametrize(
+    ("guards", "result"),
+    [
+        ({"onlyif": "test -e {path}"}, Result.WOULD_CHANGE),
+        ({"unless": "sh -c '! test -e {path}/below'"}, Result.WOULD_CHANGE),
+        ({"onlyif": "test -e {path}.other"}, Result.OK),
+        ({"onlyif": "test -e {path}", "creates": "/"}, Result.OK),
+        ({"onlyif": "test -e {path}", "refreshonly": True}, Result.OK),
+        ({"onlyif": "test -e {path}", "changes": False}, Result.OK),
+        ({"onlyif": "test -e {path}", "require": []}, Result.OK),
+    ],
+)
+async def test_a_command_whose_guard_names_what_would_change_before_it_is_not_said_to_be_ok(
+    tmp_path, guards, result
+):
+    made = managed(tmp_path / "made")
+    words = {
+        key: value.format(path=made.name) if type(value) is str else value for key, value in guards.items()
+    }
+    command = Exec(**({"name": "x", "command": "true", "require": [made.ref]} | words))
+    _, story = await converge_once(made, command, options=DRY)
+    assert story.result(command.ref) is result
+    if result is Result.WOULD_CHANGE:
+        assert story.checks(command.ref)[-1].actions == (
+            f"Can't tell before {made.ref} is applied ({made.name} decides)",
+        )
+
+
 @pytest.mark.parametrize("options", [DRY, RunOptions()], ids=["dry", "real"])
 async def test_a_file_below_a_symlink_to_what_the_run_makes_a_directory_does_not_fail(tmp_path, options):
     (tmp_path / "link").symlink_to("made")

@@ -1,0 +1,41 @@
+"""What ``status`` says of a run that has ended, from its journal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import trio
+
+from reactor.console.status_lines import status_text
+from reactor.console.style import Style
+from reactor.control.last_run import last_status
+from reactor.control.pause_file import PauseFile
+from reactor.control.protocol import StatusQuery
+from reactor.journal.history import History
+from reactor.journal.journal import Journal
+from reactor.resources.exec import Exec
+
+
+def test_a_refresh_that_a_killed_run_left_pending_is_shown_until_its_resource_leaves(tmp_path: Path):
+    restart = Exec(name="restart", command="true", refreshonly=True)
+    with closing(Journal.open(str(tmp_path), "site.yaml", sys.stderr.write)) as journal:
+        journal.prepare_generation({restart.ref: restart})()
+        trio.run(journal.intend, "file#/etc/app.conf", [restart.ref])
+    left = status_of(tmp_path)
+    assert [(record["state"], record["pending"]) for record in left["resources"]] == [
+        ("unknown", ["refresh"])
+    ]
+    assert "exec#restart  unknown  not checked yet\n    a refresh is pending\n" in status_text(
+        left, Style(False), time.time()
+    )
+    with closing(Journal.open(str(tmp_path), "site.yaml", sys.stderr.write)) as journal:
+        journal.prepare_generation({})()
+    assert status_of(tmp_path)["resources"] == []
+
+
+def status_of(directory: Path):
+    with closing(History(str(directory))) as history:
+        return last_status(PauseFile(str(directory), sys.stderr.write), history, StatusQuery())
