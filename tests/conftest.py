@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from reactor.cli.group import reactor as command
 from reactor.resource import redaction
+from reactor.resource.output import output_sink
 
 # The same examples in every run, however busy the machine is: what fails has been broken by the change at hand. To look
 # for more, run with --hypothesis-profile=default.
@@ -170,3 +171,12 @@ def pytest_sessionfinish(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture
+def said():
+    """The lines that resources say."""
+    lines = []
+    token = output_sink.set(lines.append)
+    yield lines
+    output_sink.reset(token)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Categories: control characters; invisible ones and those that change the text direction; surrogates; line ends."""
+"""Categories: control characters; invisible ones and those that change the text direction; surrogates; line ends.
+
+`graph/export/picture.py` has a list of its own for pictures, and `ui/page/format.js` for the page."""
 
 
 class _Escapes(dict[int, int | str]):

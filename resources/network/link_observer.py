@@ -28,7 +28,7 @@ async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState 
     found = await find_link(kernel, wanted.interface)
     if found is None:
         return None
-    kind = _kind(found)
+    kind = kind_of(found)
     is_endangered = wanted.ensure == "absent" or wanted.state == "down"
     return LinkState(
         state="up" if found["flags"] & IFF_UP else "down",
@@ -44,7 +44,8 @@ async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState 
     )
 
 
-def _kind(found: Any) -> str | None:
+def kind_of(found: Any) -> str | None:
+    """The type of a link as the kernel names it; None for a physical one."""
     kind: str | None = found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
     return kind
 
@@ -71,7 +72,7 @@ def _data(found: Any, name: str) -> Any:
 
 async def _is_bond(kernel: RtnetlinkSocket, name: str) -> bool:
     found = await find_link(kernel, name)
-    return found is not None and _kind(found) == "bond"
+    return found is not None and kind_of(found) == "bond"
 
 
 class Renames:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reactor import ResourceError
-from reactor.resources.network.link_observer import IFF_LOOPBACK, IFF_UP
+from reactor.resources.network.link_observer import IFF_LOOPBACK, IFF_UP, kind_of
 from reactor.resources.network.link_properties import BOND_MODES, TYPES, LinkProperties
 from reactor.resources.network.link_table import COMES_BY_ITSELF, find_link, index_of
 from reactor.resources.network.property_types import IPV4, IPV6
@@ -85,7 +85,7 @@ async def check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     found = None if wanted.master is None else await find_link(kernel, wanted.master)
     if found is None:
         return
-    kind = _kind_of(found)
+    kind = kind_of(found)
     if kind not in _MASTERS and (kind is None or kind in TYPES):
         words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
@@ -93,16 +93,11 @@ async def check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     if member is not None and member["flags"] & IFF_LOOPBACK:
         words = f"{wanted.interface} is the loopback link, and can't belong to {wanted.master}"
         raise ResourceError(words, "leave `master` out, or make a link for it with type: dummy")
-    if kind == "bridge" and (wanted.type if member is None else _kind_of(member)) == "bridge":
+    if kind == "bridge" and (wanted.type if member is None else kind_of(member)) == "bridge":
         words = f"{wanted.interface} is a bridge, and can't belong to {wanted.master}, which is one, too"
         raise ResourceError(
             words, f"connect them by a veth: give one end to {wanted.master}, the other to {wanted.interface}"
         )
-
-
-def _kind_of(found: Any) -> str | None:
-    kind: str | None = found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
-    return kind
 
 
 async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
@@ -133,7 +128,7 @@ async def check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     if wanted.type in _ON_PARENT and parent["flags"] & IFF_LOOPBACK:
         words = f"{name} is the loopback link, and can't have a {wanted.type} on it"
         raise ResourceError(words, "name another link in `parent`, or make one with type: dummy")
-    if wanted.type == _kind_of(parent) == "macvlan":
+    if wanted.type == kind_of(parent) == "macvlan":
         words = f"{name} is a macvlan, and {wanted.interface} would be created on its parent instead"
         raise ResourceError(words, f"use that one as `parent`; see: ip link show {name}")
     needed, found = (wanted.mtu or 0) + _overhead(wanted), parent.get_attr("IFLA_MTU")
@@ -147,7 +142,7 @@ async def _parent_of(kernel: RtnetlinkSocket, wanted: LinkProperties) -> Any:
     if wanted.parent is not None:
         return await find_link(kernel, wanted.parent)
     found = await find_link(kernel, wanted.interface)
-    if found is None or _kind_of(found) not in _ON_PARENT or found.get_attr("IFLA_LINK_NETNSID") is not None:
+    if found is None or kind_of(found) not in _ON_PARENT or found.get_attr("IFLA_LINK_NETNSID") is not None:
         return None
     return await find_link(kernel, found.get_attr("IFLA_LINK"))
 

@@ -8,7 +8,6 @@ import trio
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
-from reactor.resource.output import output_sink
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import PathWatch
 from reactor.resources.exec import Exec, ExecState
@@ -24,14 +23,6 @@ async def check(resource, *, refresh=False):
             await action.run()
         assert not plan or await resource.verify() == ()
     return [action.did for action in plan]
-
-
-@pytest.fixture
-def said():
-    lines = []
-    token = output_sink.set(lines.append)
-    yield lines
-    output_sink.reset(token)
 
 
 RAN, STABLE = ["executed"], []

@@ -13,7 +13,6 @@ from reactor.hostfs import backups, safe_open
 from reactor.hostfs.temp_files import rename_if_free
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
-from reactor.resource.output import output_sink
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 
@@ -40,14 +39,6 @@ def box():
     token = backup_store.set(kept := Box())
     yield kept
     backup_store.reset(token)
-
-
-@pytest.fixture
-def said():
-    lines = []
-    token = output_sink.set(lines.append)
-    yield lines
-    output_sink.reset(token)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from scaffold_worlds import converge, grow, look, make, tree
 
 from reactor.hostfs.temp_files import temporary_name
 from reactor.resource.declared import declare
-from reactor.resource.output import output_sink
 
 FOREIGN = (
     ".env.reactor",
@@ -78,15 +77,6 @@ async def test_a_temporary_file_that_was_taken_up_meanwhile_stays(tmp_path, said
         os.close(fd)
     assert tree(tmp_path / "out") == {"a": "a", name: "half"}
     assert said == []
-
-
-@pytest.fixture
-def said():
-    """The lines that are said."""
-    lines = []
-    token = output_sink.set(lines.append)
-    yield lines
-    output_sink.reset(token)
 
 
 async def killed_before_its_files(tmp_path, **properties):

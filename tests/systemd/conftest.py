@@ -24,3 +24,11 @@ def unhurried(monkeypatch):
 def app():
     """A unit that was written just now; systemd does not know of it."""
     return Unit().write()
+
+
+@pytest.fixture(params=["bus", "systemctl"])
+def way(request, monkeypatch):
+    """Both ways to systemd."""
+    if request.param == "systemctl":
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    return request.param

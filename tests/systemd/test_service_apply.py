@@ -42,14 +42,6 @@ def long_proof(monkeypatch):
     monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 5.0)
 
 
-@pytest.fixture(params=["bus", "systemctl"])
-def way(request, monkeypatch):
-    """Both ways to systemd."""
-    if request.param == "systemctl":
-        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    return request.param
-
-
 @pytest.mark.usefixtures("without_proof")
 @pytest.mark.parametrize("is_enabled", [True, False])
 @pytest.mark.parametrize("is_running", [True, False])

@@ -8,33 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from unit_worlds import ETC, VENDOR, Unit, systemctl
+from unit_worlds import ETC, VENDOR, Unit, converge, systemctl
 
-from reactor.engine.events import Noted, Result
-from reactor.engine.options import RunOptions
+from reactor.engine.events import Result
 from reactor.resource.declared import Form, declare
 from reactor.resources.service import Service
-from reactor.testing.story import converge_once
 
 REASONS = {
     "static": "static: it has no [Install], others start it",
     "alias": "alias: it is another name of a unit, enable that",
 }
-
-
-@pytest.fixture(params=["bus", "systemctl"])
-def way(request, monkeypatch):
-    """Both ways to systemd."""
-    if request.param == "systemctl":
-        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    return request.param
-
-
-async def converge(service, **options):
-    """The check of a service in one run, and what it said."""
-    _, story = await converge_once(service, options=RunOptions(**options))
-    (check,) = story.checks(service.ref)
-    return check, [event.line for event in story.all(Noted)]
 
 
 def in_ccm(service):

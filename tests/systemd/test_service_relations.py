@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from unit_worlds import ETC, VENDOR, Unit, systemctl
+from unit_worlds import ETC, VENDOR, Unit, converge, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
@@ -31,14 +31,6 @@ exit 0
 """
 
 
-@pytest.fixture(params=["bus", "systemctl"])
-def way(request, monkeypatch):
-    """Both ways to systemd."""
-    if request.param == "systemctl":
-        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    return request.param
-
-
 @pytest.fixture
 def init_script():
     """Writes a script in /etc/init.d; systemd is not told."""
@@ -55,13 +47,6 @@ def init_script():
         path.unlink(missing_ok=True)
         subprocess.run(["update-rc.d", path.name, "remove"], check=True)
     systemctl("daemon-reload")
-
-
-async def converge(service, **options):
-    """The check of a service in one run, and what it noted."""
-    _, story = await converge_once(service, options=RunOptions(**options))
-    (check,) = story.checks(service.ref)
-    return check, [event.line for event in story.all(Noted)]
 
 
 async def is_settled(service):

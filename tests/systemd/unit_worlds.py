@@ -12,6 +12,9 @@ from pathlib import Path
 
 import trio
 
+from reactor.engine.events import Noted
+from reactor.engine.options import RunOptions
+from reactor.testing.story import converge_once
 from reactor.watchers.dbus import Message, Scope, connect
 from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signal, subscribe
 
@@ -105,3 +108,10 @@ async def counting(member: str) -> AsyncIterator[list[Message]]:
     yield heard
     await bus.get(SYSTEMD, MANAGER_PATH, MANAGER, "Version")  # what it sent before is here when it answers
     subscription.close()
+
+
+async def converge(service, **options):
+    """The check of a service in one run, and what it noted."""
+    _, story = await converge_once(service, options=RunOptions(**options))
+    (check,) = story.checks(service.ref)
+    return check, [event.line for event in story.all(Noted)]

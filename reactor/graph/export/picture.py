@@ -69,7 +69,10 @@ LONGEST = 4000
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
-"""Control characters, invisible ones and those that change the text direction: a name must not look like another one."""
+"""Control characters, invisible ones and those that change the text direction: a name must not look like another one.
+
+`ui/page/format.js` has the same for the page, where tabs and line feeds stay, and `reactor.resource.escaping` for terminals.
+Here are also characters that XML can't hold."""
 
 
 class Vertex(NamedTuple):

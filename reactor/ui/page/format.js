@@ -1,6 +1,7 @@
 // Values as text, and the states of a resource.
 
 // Invisible characters and those that change the text direction: a name must not look like another one.
+// `graph/export/picture.py` has the same for pictures, `resource/escaping.py` for terminals; tabs and line feeds stay here.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** The text with a code such as `‹U+202E›` for each invisible character. */
