@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reactor.language.errors import Fault, located
+from reactor.language.foreign_names import go_function_meant
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader
@@ -35,10 +36,7 @@ class _Templates:
         """Add the templates that ``tree`` defines. Raises TemplateError if it calls an unknown function."""
         for function, offset in tree.functions.items():
             if function not in self._functions and function not in LOGIC:
-                near = closest(function, self._functions)
-                hint = f"did you mean {near}?" if near else ""
-                fault = Fault(f"function {quote(function)} not defined", hint)
-                raise located(fault, name, tree.source, offset)
+                raise located(_not_defined(function, self._functions), name, tree.source, offset)
         for defined, body in tree.defined.items():
             self._known.setdefault(defined, (name, tree.source, body))
         self._known.setdefault(name, (name, tree.source, tree.root))
@@ -50,6 +48,14 @@ class _Templates:
                 return None
             self.add(name, parse_cached(parse, source, name, self._delimiters))
         return self._known[name]
+
+
+def _not_defined(function: str, known: Iterable[str]) -> Fault:
+    hint = go_function_meant(function)
+    if hint is None:
+        near = closest(function, known)
+        hint = f"did you mean {near}?" if near else ""
+    return Fault(f"function {quote(function)} not defined", hint)
 
 
 class GoTemplate(ParsedTemplate[Tree]):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, cast
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError
+from jinja2.exceptions import SecurityError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.foreign_names import fact_meant, filter_meant, variable_meant
@@ -147,16 +148,33 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
         return "end the recursion with a condition"
     if isinstance(error, FunctionError):
         return error.hint
-    if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
-        maps = {name: value for name, value in variables.items() if isinstance(value, Mapping)}
-        if holder := next((name for name, value in maps.items() if found[1] in value), None):
-            return f"did you mean {holder}.{found[1]}?"
-        if found[1]:
-            return variable_meant(found[1]) or _nearest(found[1], variables)
-        holder_of_key = _holder(error)
-        is_facts = holder_of_key is not None and holder_of_key is variables.get("Facts")
-        return (fact_meant(found[2]) if is_facts else None) or _nearest(found[2], holder_of_key or ())
-    return None
+    if isinstance(error, SecurityError) and "'format'" in str(error):
+        return "write '%s:%d' % (host, port), or join texts with ~"
+    found = _UNDEFINED.search(str(error)) if isinstance(error, UndefinedError) else None
+    return found and _hint_for_undefined(cast(UndefinedError, error), found[1], found[2], variables)
+
+
+def _hint_for_undefined(
+    error: UndefinedError, name: str | None, key: str, variables: Mapping[str, Any]
+) -> str | None:
+    """Return the hint for an undefined ``name``, or for a ``key`` that a map lacks."""
+    if name:
+        maps = {known: value for known, value in variables.items() if isinstance(value, Mapping)}
+        holder = next((known for known, value in maps.items() if name in value), None)
+        if holder:
+            return f"did you mean {holder}.{name}?"
+        return variable_meant(name) or _nearest(name, variables)
+    of = _holder(error)
+    is_facts = of is not None and any(of is each for each in _maps_of_facts(variables.get("Facts")))
+    return (fact_meant(key) if is_facts else None) or _nearest(key, of or ())
+
+
+def _maps_of_facts(facts: Any) -> Iterator[Any]:
+    """The maps in which a fact of another program is looked for: the facts, ``host`` and ``host.info``."""
+    yield facts
+    for key in ("host", "info"):
+        facts = facts.get(key) if isinstance(facts, Mapping) else None
+        yield facts
 
 
 def _nearest(name: str, known: Iterable[object]) -> str:
