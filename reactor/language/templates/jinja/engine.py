@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, cast
 
-from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.foreign_names import fact_meant, filter_meant, variable_meant
 from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader, Reference
 from reactor.language.templates.jinja.environment import (
     DEFAULT_DELIMITERS,
     cached_template,
@@ -88,6 +88,23 @@ class JinjaTemplate:
                 self._explain(error, variables)
             return "".join(chunks)
 
+    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:  # noqa: ARG002 - as in the protocol
+        """Yield nothing: a name that is no function may be a key of the data. Unknown filters are refused before."""
+        yield from ()
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the templates that it extends, imports and includes."""
+        loading = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
+        for node in self._environment.parse(self._source).find_all(loading):
+            names = _literal_names(cast(nodes.Include, node).template)
+            if names and not (isinstance(node, nodes.Include) and node.ignore_missing):
+                yield Reference(names, node.lineno, self._column(self._name, node.lineno))
+
+    @property
+    def defines(self) -> Collection[str]:
+        """Nothing: blocks are not looked up as templates are."""
+        return ()
+
     def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
         """Raise a TemplateError with the place of ``error``."""
         if isinstance(error, TemplateSyntaxError):
@@ -123,6 +140,15 @@ class JinjaTemplate:
         text = "".join(source.splitlines()[line - 1 : line])
         starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]
         return 1 + min((start for start in starts if start >= 0), default=0)
+
+
+def _literal_names(node: nodes.Expr) -> tuple[str, ...]:
+    """Return the names of templates of which one is needed; nothing if an expression makes one of them."""
+    given = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
+    names = tuple(
+        each.value for each in given if isinstance(each, nodes.Const) and isinstance(each.value, str)
+    )
+    return names if len(names) == len(given) else ()
 
 
 def _words(error: Exception) -> str:
