@@ -67,6 +67,7 @@ ERRORS = {
     ),
     "{{ Data.name.upper() }}": ("string has no method upper", "Data.name.upper()", "write upper(...)"),
     "{{ '%s'.format(1) }}": ("string has no method format", "'%s'.format(1)", "joined with +"),
+    "{% for v in Data.list %}{{ v }}{% endfor %}": ("unknown name v", "v", "{% %} is not evaluated here"),
     "{{ Data.name = 'x' }}": ("unexpected token '='", "=", "compare with =="),
     "{{ not Data.name == 'x' }}": ("invalid operation: not string", "not Data.name", "write not (a == b)"),
     "{{ 'a' in 'abc' }}": ('operator "in" not defined on string', "'a' in 'abc'", "contains"),
