@@ -65,6 +65,14 @@ class Names:
         others = (ref for ref in self._nearest[name] if self._vertices[ref] != owner)
         return next((f"did you mean {ref!r}?" for ref in others), None)
 
+    def kind_meant(self, glob: str) -> str | None:
+        """The hint for a ``glob`` whose kind no resource has; None when no kind is similar."""
+        kind, sign, rest = glob.partition("#")
+        kinds = {name.partition("#")[0] for name in self._vertices}
+        if not sign or kind in kinds:
+            return None
+        return next((f"did you mean '{near}#{rest}'?" for near in nearest(kind, kinds)), None)
+
     @cached_property
     def _sorted(self) -> list[str]:
         return sorted(self._vertices)

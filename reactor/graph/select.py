@@ -158,5 +158,9 @@ def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
 
 
 def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:
-    hint = None if set(pattern) & set("*?[") else names.hint(pattern)
-    return Diagnostic("R0206", f"--{option} {pattern}: no resource matches", hint=hint or HOW_TO_WRITE)
+    if set(pattern) & set("*?["):
+        meant = names.kind_meant(pattern)
+        hint = f"{meant} Otherwise, {HOW_TO_WRITE}" if meant else HOW_TO_WRITE
+    else:
+        hint = names.hint(pattern) or HOW_TO_WRITE
+    return Diagnostic("R0206", f"--{option} {pattern}: no resource matches", hint=hint)

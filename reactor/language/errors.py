@@ -130,6 +130,10 @@ def located(
     """Return ``fault`` as an ``error`` of the template ``name``, at its own offset; if it has none, at ``offset``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
-    line = source.count("\n", 0, at) + 1
     code = fault.code if isinstance(fault, LimitFault) else None
-    return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint, code=code)
+    return error(fault.message, name, *line_and_column(source, at), fault.hint, code=code)
+
+
+def line_and_column(source: str, offset: int) -> tuple[int, int]:
+    """Return the line and column of ``offset`` in ``source``, both from 1."""
+    return source.count("\n", 0, offset) + 1, offset - source.rfind("\n", 0, offset)

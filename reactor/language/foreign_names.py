@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 _FACTS: Final = {
     "Facts.host.info.platformFamily": "os_family osfamily os family",
     "Facts.host.info.platform": "distribution operatingsystem",
-    "Facts.host.info.platformVersion": "distribution_version distribution_major_version operatingsystemrelease",
-    "Facts.host.info.platformCodename": "distribution_release lsb lsbdistcodename",
-    "Facts.host.info.hostname": "hostname fqdn nodename certname",
+    "Facts.host.info.platformVersion": "distribution_version operatingsystemrelease osrelease",
+    "split(Facts.host.info.platformVersion, '.')[0]": "distribution_major_version osmajorrelease operatingsystemmajrelease",
+    "Facts.host.info.platformCodename": "distribution_release lsb lsbdistcodename oscodename",
+    "Facts.host.info.hostname": "hostname nodename certname",
     "Facts.host.info.kernelVersion": "kernel kernelrelease kernelversion",
-    "Facts.host.info.kernelArch": "architecture machine",
-    "Facts.host.info.virtualizationSystem": "virtualization_type virtual is_virtual",
-    "Facts.memory.virtual.total": "memtotal_mb memory_mb memorysize memorysize_mb",
-    "len(Facts.cpu.info)": "processor_vcpus processor_count processor_cores processorcount processors",
-    "Facts.network.default_ipv4": "default_ipv4 ipaddress networking",
-    "Facts.network.default_ipv6": "default_ipv6 ipaddress6",
+    "Facts.host.info.kernelArch": "architecture machine cpuarch osarch",
+    "Facts.host.info.virtualizationSystem": "virtualization_type virtual",
+    "len(Facts.cpu.info)": "processor_vcpus processor_count processor_cores processorcount processors num_cpus",
+    "Facts.network.default_ipv4": "default_ipv4 ipaddress networking ipv4 fqdn_ip4",
+    "Facts.network.default_ipv6": "default_ipv6 ipaddress6 ipv6 fqdn_ip6",
     "Facts.network.addresses": "all_ipv4_addresses all_ipv6_addresses",
-    "Facts.network.interfaces": "interfaces",
+    "Facts.network.interfaces": "interfaces ip_interfaces ip4_interfaces hwaddr_interfaces",
     "Facts.partition.usage": "mounts mountpoints",
     "Facts": "facts",
 }
-"""Expression -> the names of that fact in Ansible, without ``ansible_``, and in Puppet."""
+"""Expression -> the names of that fact in Ansible, without ``ansible_``, in Puppet, and in the grains of Salt."""
+
+_DOMAIN: Final = (
+    "no fact has the domain: did you mean Facts.host.info.hostname? It has one only if 'hostname' prints one"
+)
+_BYTES: Final = "did you mean Facts.memory.{}.total? It counts bytes"
+_FACTS_APART: Final = {
+    **dict.fromkeys(("fqdn", "domain"), _DOMAIN),
+    **dict.fromkeys(
+        ("memtotal_mb", "memory_mb", "memorysize", "memorysize_mb", "mem_total"), _BYTES.format("virtual")
+    ),
+    **dict.fromkeys(("swaptotal_mb", "swapsize", "swapsize_mb", "swap_total"), _BYTES.format("swap")),
+    "is_virtual": "write Facts.host.info.virtualizationRole == 'guest'",
+}
+"""Name of a fact that is not the same here -> the hint."""
 
 _ONE_HOST: Final = "a manifest knows only its own host: put what it needs of others into the data"
 _OF_PUSH: Final = (
@@ -38,29 +53,77 @@ _NAMES: Final = {
     "null": "did you mean nil?",
     "groups": _ONE_HOST,
     "hostvars": _ONE_HOST,
+    "grains": "the facts are in Facts, with names of their own, such as Facts.host.info.hostname: 'reactor facts' shows them",
+    "pillar": "the data of the manifest are in Data, as in Data.port",
+    "$facts": "the facts are in Facts, with names of their own, such as Facts.host.info.hostname: 'reactor facts' shows them",
+    "salt": "the data of the manifest are in Data, as in Data.port, and the facts of the host in Facts",
     "vars": "the data of the manifest are in Data, as in Data.port",
 }
 
+_OPENSSL: Final = "there is none: 'openssl passwd -6' makes a hash, which goes into the data as a secret"
+_NO_HASH: Final = (
+    "there is none: a template with 'engine: go' has sha256sum, and output('file#/etc/motd').checksum is one"
+)
+_IPADDR: Final = (
+    "there is none: the annotation '@validate isIP(value)' at a key of the data checks an address"
+)
 _FUNCTIONS: Final = {
     "b64decode": "did you mean fromBase64?",
     "b64encode": "did you mean toBase64?",
+    "basename": "write last(split(Data.path, '/'))",
+    "bool": "true and false of the data are no strings: it is not needed; for a fact of --fact, write Facts.debug == 'true'",
+    "combine": "write fromPairs(concat(toPairs(Data.a), toPairs(Data.b))): of a key in both, the second value counts",
     "d": "a default is written ??, as in Data.port ?? 80",
     "default": "a default is written ??, as in Data.port ?? 80",
     "dict2items": "did you mean toPairs?",
+    "difference": "write filter(Data.a, # not in Data.b)",
+    "dirname": "write join(split(Data.path, '/')[:-1], '/')",
+    "epp": "did you mean template? Or name the file in the property 'template' of a file",
+    "format": 'texts are joined with +, or written around {{ }}: "a {{ Data.b }}"',
     "from_json": "did you mean fromJSON?",
+    "from_yaml": "there is none: write the YAML into the data of the manifest, or into a file for --data-file",
+    "hash": _NO_HASH,
     "hiera": "a value of the data is written Data.port, or lookup('data.port')",
+    "intersect": "write filter(Data.a, # in Data.b)",
+    "ipaddr": _IPADDR,
+    "ipv4": _IPADDR,
+    "ipv6": _IPADDR,
     "items2dict": "did you mean fromPairs?",
     "length": "did you mean len?",
-    "password_hash": "there is none: 'openssl passwd -6' makes a hash, which goes into the data as a secret",
+    "mandatory": "a missing value is an error by itself: it is not needed",
+    "md5": _NO_HASH,
+    "merge": "write fromPairs(concat(toPairs(Data.a), toPairs(Data.b))): of a key in both, the second value counts",
+    "password_hash": _OPENSSL,
+    "query": "did you mean lookup? Its paths begin with data, facts or environ",
     "range": "a range is written 0..3, which includes 3",
+    "regex_replace": "did you mean replace? It replaces a text: expressions replace no patterns",
     "regex_search": "did you mean matches? It is an operator: Data.app matches '^web'",
+    "reject": "did you mean filter? Its predicate has # for the element: filter(Data.ports, # <= 1024)",
+    "rejectattr": "did you mean filter? Its predicate has .name for a key: filter(Data.users, .age <= 26)",
     "select": "did you mean filter? Its predicate has # for the element: filter(Data.ports, # > 1024)",
     "selectattr": "did you mean filter? Its predicate has .name for a key: filter(Data.users, .age > 26)",
+    "sha1": _NO_HASH,
+    "sha256": _NO_HASH,
     "ternary": "write Data.debug ? 'debug' : 'info'",
     "to_json": "did you mean toJSON?",
     "to_nice_json": "did you mean toJSON?",
+    "to_nice_yaml": "did you mean toJSON? JSON is YAML, too",
+    "to_yaml": "did you mean toJSON? JSON is YAML, too",
+    "tojson": "did you mean toJSON?",
+    "union": "write uniq(concat(Data.a, Data.b))",
     "unique": "did you mean uniq?",
 }
+
+_METHODS: Final = {
+    "endswith": "hasSuffix",
+    "find": "indexOf",
+    "items": "toPairs",
+    "lstrip": "trimPrefix",
+    "rstrip": "trimSuffix",
+    "startswith": "hasPrefix",
+    "strip": "trim",
+}
+"""Method of Python -> the function here."""
 
 _TOKENS: Final = {
     "=": "compare with ==",
@@ -71,25 +134,69 @@ _TOKENS: Final = {
 }
 
 _IN_MANIFEST: Final = "Jinja2 has none: compute it in the manifest, and write data.x here: data: {x: "
+_ONLY_IN_GO: Final = "Jinja2 has none: write the template with 'engine: go', which has "
 _FILTERS: Final = {
     "b64decode": _IN_MANIFEST + '"{{ fromBase64(Data.x) }}"}',
     "b64encode": _IN_MANIFEST + '"{{ toBase64(Data.x) }}"}',
     "basename": "did you mean split? Write (path.split('/') | last)",
     "bool": "true and false of the data are no strings: it is not needed",
+    "combine": "write dict(a, **b): of a key in both, the second value counts",
     "dict2items": "did you mean items?",
+    "difference": "write a | reject('in', b) | list",
+    "dirname": "did you mean rsplit? Write path.rsplit('/', 1)[0]",
+    "flatten": _IN_MANIFEST + '"{{ flatten(Data.x) }}"}',
     "from_json": _IN_MANIFEST + '"{{ fromJSON(Data.x) }}"}',
+    "from_yaml": "write the YAML into the data of the manifest, or into a file for --data-file",
+    "hash": _ONLY_IN_GO + "sha256sum and sha1sum",
+    "intersect": "write a | select('in', b) | list",
+    "ipaddr": _IPADDR,
+    "ipv4": _IPADDR,
+    "ipv6": _IPADDR,
+    "items2dict": _IN_MANIFEST + '"{{ fromPairs(Data.x) }}"}',
     "mandatory": "a missing value is an error by itself: it is not needed",
-    "regex_replace": "did you mean replace? It replaces a text: Jinja2 has no regular expressions",
+    "md5": _ONLY_IN_GO + "sha256sum and sha1sum",
+    "password_hash": _OPENSSL,
+    "regex_findall": _ONLY_IN_GO + "regexFindAll",
+    "regex_replace": "did you mean replace? It replaces a text; a template with 'engine: go' has regexReplaceAll for a pattern",
+    "regex_search": _ONLY_IN_GO + "regexFind; whether x has a text is 'text' in x",
+    "sha1": _ONLY_IN_GO + "sha256sum and sha1sum",
+    "sha256": _ONLY_IN_GO + "sha256sum and sha1sum",
     "ternary": "write ('a' if x else 'b')",
+    "toYaml": "did you mean tojson? JSON is YAML, too",
     "to_json": "did you mean tojson?",
     "to_nice_json": "did you mean tojson? Write tojson(indent=2)",
+    "to_nice_yaml": "did you mean tojson? JSON is YAML, too: tojson(indent=2)",
+    "to_yaml": "did you mean tojson? JSON is YAML, too",
+    "union": "write (a + b) | unique | list",
 }
 """Filter of Ansible -> what to write in a template of Jinja2."""
+
+_GO_FUNCTIONS: Final = {
+    "b64decode": "did you mean b64dec?",
+    "b64encode": "did you mean b64enc?",
+    "env": "write .Environ.HOME",
+    "from_json": "did you mean fromJson?",
+    "fromYaml": "write the YAML into the data of the manifest: .Data has it",
+    "getenv": "write .Environ.HOME",
+    "htpasswd": _OPENSSL,
+    "include": 'write {{ template "name" . }}; what render("name", .) returns can be piped: {{ render "name" . | indent 2 }}',
+    "password_hash": _OPENSSL,
+    "regexReplace": "did you mean regexReplaceAll?",
+    "required": "a missing value is an error by itself: it is not needed",
+    "sha256": "did you mean sha256sum?",
+    "toYaml": "did you mean toPrettyJson? JSON is YAML, too",
+    "to_json": "did you mean toJson?",
+    "to_yaml": "did you mean toPrettyJson? JSON is YAML, too",
+    "tpl": "a text of the data is not a template: write what it holds into the template itself",
+}
+"""Function of Helm, sprig or Ansible -> what to write in a Go template."""
 
 
 def fact_meant(name: str) -> str | None:
     """Return the hint for ``name``, a fact of Ansible or Puppet; None for other names."""
     bare = name.removeprefix("ansible_")
+    if bare in _FACTS_APART:
+        return _FACTS_APART[bare]
     meant = next((fact for fact, names in _FACTS.items() if bare in names.split()), None)
     if meant is None and bare != name:
         return "did you mean a fact? 'reactor facts' shows them: Facts.host.info.hostname"
@@ -113,9 +220,24 @@ def function_meant(name: str) -> str | None:
     return _FUNCTIONS.get(name)
 
 
+def method_meant(name: str, functions: Container[str]) -> str | None:
+    """Return the hint for a method of Python, for which there may be a function here; None for other names."""
+    named = _METHODS.get(name, name)
+    if named in functions:
+        return (
+            f"only times and durations have methods: write {named}(...), with the value as the first argument"
+        )
+    return function_meant(name)
+
+
 def filter_meant(name: str) -> str | None:
     """Return the hint for a filter of Ansible in a template of Jinja2; None for other names."""
     return _FILTERS.get(name)
+
+
+def go_function_meant(name: str) -> str | None:
+    """Return the hint for a function of Helm, sprig or Ansible in a Go template; None for other names."""
+    return _GO_FUNCTIONS.get(name)
 
 
 def token_meant(token: str) -> str | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def bare_expression(text: str) -> Expression:
     """Parse the expression ``text``, which has no braces. Raises ExpressionError."""
     if text.lstrip().startswith(("{{", "${")):
-        hint = "remove the delimiters, as in: if: Facts.role == 'db'"
+        hint = "remove the delimiters, as in: Facts.role == 'db'"
         raise ExpressionError("a condition must be written without {{ }} and ${ }", 0, len(text), hint)
     return parse_expression(text)
 

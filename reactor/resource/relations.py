@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Self
 
@@ -122,12 +122,19 @@ class PlacedClaim(NamedTuple):
 
 
 class TemplateSource(NamedTuple):
-    """The template at ``path`` with its text, and how it is compiled: by which engine, with which delimiters if not the usual."""
+    """The template at ``path`` with its text, and how it is compiled: by which engine, with which delimiters if not the usual.
+
+    It names others by their path from the directory ``root``. ``load`` returns the text of one, or None if there is none,
+    and raises ResourceError. ``functions`` are the names of those that the manifest gives to it.
+    """
 
     path: str
     text: str
     engine: str
     delimiters: tuple[str, str] | None
+    root: str
+    load: Callable[[str], str | None]
+    functions: Collection[str]
 
 
 class PathState(NamedTuple):

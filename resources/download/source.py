@@ -31,6 +31,10 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     return bare, (unquote(parts.username), unquote(parts.password or ""))
 
 
+_OF_SERVERS = ("puppet", "salt", "file")
+"""The schemes by which Puppet and Salt name files of their servers, or of the host."""
+
+
 def check_url(text: str) -> str:
     """Return ``text`` if it is an http or https URL, and register its credentials as secrets. Raises ValueError."""
     if not text:
@@ -42,7 +46,10 @@ def check_url(text: str) -> str:
         raise ValueError(f"it is not a valid URL: {error}") from None
     register_url_secrets(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("the url must be absolute, and start with http:// or https://")
+        words = "the url must be absolute, and start with http:// or https://"
+        if parts.scheme in _OF_SERVERS:
+            words += f"; for {parts.scheme}://, name a file by its path, from the directory of the manifest: files/app.conf"
+        raise ValueError(words)
     if not text.isprintable() or " " in text:
         raise ValueError("the url must not hold spaces or control characters: write them as %20")
     return text

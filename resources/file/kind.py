@@ -321,9 +321,14 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The template."""
         if self.ensure == "present" and self.template is not None:
             from reactor.resources.file.template import SourceFile  # noqa: PLC0415 - as above
+            from reactor.resources.scaffold.rendering import template_functions  # noqa: PLC0415 - as above
 
-            text = SourceFile(self.template).read(os.path.basename(self.template))
-            yield TemplateSource(self.template, text or "", self._used_engine, None)
+            file = SourceFile(self.template)
+            text = file.read(os.path.basename(self.template))
+            functions = template_functions(cast("TemplatePath", self.template).values)
+            yield TemplateSource(
+                self.template, text or "", self._used_engine, None, file.root, file.read, functions
+            )
 
     @property
     def holds_secrets(self) -> bool:

@@ -40,7 +40,7 @@ from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold
-from reactor.resources.scaffold.rendering import FixedValues, Renderer, Values
+from reactor.resources.scaffold.rendering import FixedValues, Renderer, Values, template_functions
 from reactor.resources.scaffold.source import SourceTree
 from reactor.resources.scaffold.state import Desired, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
@@ -255,10 +255,13 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
     def template_sources(self) -> Iterable[TemplateSource]:
         """All files of the tree."""
         tree = SourceTree(self.source)
+        functions = template_functions(self._values)
         for path in sorted(tree.refresh()):
             if (text := tree.read(path)) is not None:
                 whole = os.path.join(self.source, path)
-                yield TemplateSource(whole, text, self.used_engine, self._delimiters)
+                yield TemplateSource(
+                    whole, text, self.used_engine, self._delimiters, self.source, tree.read, functions
+                )
 
     @cached_property
     def _renderer(self) -> Renderer:

@@ -54,6 +54,11 @@ class Values(Protocol):
         """Whether templates would render the same with the values ``other``."""
 
 
+def template_functions(values: Values) -> frozenset[str]:
+    """Return the names of the functions that a template gets besides those of its language."""
+    return frozenset((*values.functions, "render", "write"))
+
+
 @dataclass(frozen=True)
 class FixedValues:
     """Values that are given directly; by default none. For a scaffold without a manifest."""

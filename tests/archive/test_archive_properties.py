@@ -32,7 +32,7 @@ def test_what_is_required_is_required_whatever_is_ensured(name, ensure):
         ("", "must not be empty"),
         ("host/app.tar.gz", "must be absolute"),
         ("ftp://host/app.tar.gz", "start with http:// or https://"),
-        ("file:///app.tar.gz", "start with http:// or https://"),
+        ("file:///app.tar.gz", "start with http:// or https://; for file://, name a file by its path"),
         ("http:///app.tar.gz", "must be absolute"),
         ("http://host", "must have a filename in the path"),
         ("http://host/app.tar.gz/", "must have a filename in the path"),

@@ -198,6 +198,50 @@ def test_a_template_that_can_not_be_compiled_is_an_error_with_its_place(reactor,
     assert reactor("validate", path).code == 0
 
 
+INCLUDING = """
+resources:
+  - file:
+      - {dir}/one: { ensure: present, template: t/a.j2, {own} }
+      - {dir}/two: { ensure: present, template: t/a.tmpl, engine: go, {own} }
+      - {dir}/three: { ensure: present, template: t/a.jet, engine: jet, {own} }
+      - {dir}/t/made.j2: { ensure: present, content: x, {own} }
+"""
+INCLUDED = {
+    "a.j2": "{% if Data.x %}{% include 'gone.j2' %}{% endif %}{% include 'in.j2' %}{% include 'made.j2' %}"
+    "{% include 'gone' ignore missing %}{% include ['gone', 'in.j2'] %}{% include Data.x %}",
+    "in.j2": "{% if %}",
+    "a.tmpl": '{{ if false }}{{ template "gone.tmpl" . }}{{ end }}{{ template "lib.tmpl" }}{{ template "defined" }}'
+    '{{ readFile "x" }}{{ lookup "data.x" "" }}{{ render "x" . }}{{ and 1 (toYaml .) }}{{ uper "x" }}',
+    "lib.tmpl": '{{ define "defined" }}{{ end }}{{ b64encode "x" }}',
+    "a.jet": "[[ include 'gone' ]][[ include 'in' ]][[ includeIfExists('gone') ]][[ include .x ]]".replace(
+        "'", '"'
+    ),
+    "in.jet": "x",
+}
+
+
+def test_unknown_functions_and_what_is_wrong_in_included_templates_is_found_without_a_run(reactor, manifest):
+    path = manifest(INCLUDING)
+    root = path.parent / "t"
+    root.mkdir()
+    for name, text in INCLUDED.items():
+        (root / name).write_text(text)
+    done = reactor("validate", path)
+    assert done.code == 2
+    assert [line for line in done.err.splitlines() if line.startswith(("warning", str(root), "hint"))] == [
+        f"warning: {root}/a.j2:1:1: there is no template gone.j2: it is looked up from {root}",
+        f"warning: {root}/a.tmpl:1:18: there is no template gone.tmpl: it is looked up from {root}",
+        f"warning: {root}/a.jet:1:4: there is no template gone or gone.jet: it is looked up from {root}",
+        f"{root}/in.j2:1:1: error[R0306]: Expected an expression, got 'end of statement block'",
+        f'{root}/a.tmpl:1:171: error[R0306]: function "toYaml" not defined',
+        "hint: did you mean toPrettyJson? JSON is YAML, too",
+        f'{root}/a.tmpl:1:186: error[R0306]: function "uper" not defined',
+        "hint: did you mean upper?",
+        f'{root}/lib.tmpl:1:35: error[R0306]: function "b64encode" not defined',
+        "hint: did you mean b64enc?",
+    ]
+
+
 def test_a_template_that_a_resource_makes_is_not_compiled_yet(reactor, manifest):
     path = manifest(
         "resources:\n  - file:\n      - {dir}/t: { ensure: present, content: x, {own} }\n"

@@ -118,6 +118,11 @@ def test_a_name_is_no_hint_because_its_kind_is_the_one_that_is_wanted(wanted):
     assert problem.hint == "declare it, or remove this reference"
 
 
+def test_a_glob_of_an_unknown_kind_is_answered_with_the_kind_that_is_similar():
+    _, [problem] = built(thing("web"), thing("b", require="thign#*"))
+    assert problem.hint == "did you mean 'thing#*'?"
+
+
 def test_with_the_wrong_kind_the_resource_of_that_name_is_hinted_at():
     _, [problem] = built(thing("web"), thing("wed"), thing("b", require="service#web"))
     assert problem.hint == "did you mean 'thing#web'?"

@@ -49,10 +49,19 @@ def test_where_it_says_more_than_go_it_says_it_with_line_and_column(source, mess
     assert (caught.value.line, caught.value.column) == place
 
 
-def test_a_function_that_is_nearly_known_is_suggested():
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("uper", "did you mean upper?"),
+        ("toYaml", "did you mean toPrettyJson? JSON is YAML, too"),
+        ("b64encode", "did you mean b64enc?"),
+        ("required", "a missing value is an error by itself: it is not needed"),
+    ],
+)
+def test_a_function_that_is_nearly_known_or_of_helm_is_answered_with_the_one_here(name, hint):
     with pytest.raises(TemplateError) as caught:
-        render("go", "{{ uper .n }}")
-    assert caught.value.hint == "did you mean upper?"
+        render("go", "{{ " + name + " .n }}")
+    assert caught.value.hint == hint
 
 
 def test_texts_are_cut_between_characters_and_never_inside_of_one():

@@ -70,7 +70,12 @@ def test_a_filter_block_that_is_no_text_is_an_error_with_its_place(filters, kind
     [
         ("{{ 'a' | uper }}", "did you mean upper?"),
         ("{{ d | to_json }}", "did you mean tojson?"),
-        ("{{ d | combine({}) }}", "the filters are those of Jinja2, without those of Ansible"),
+        ("{{ d | subelements('x') }}", "the filters are those of Jinja2, without those of Ansible"),
+        ("{{ d | combine({}) }}", "write dict(a, **b)"),
+        ("{{ d | to_nice_yaml }}", "JSON is YAML, too"),
+        ("{{ d | union(d) }}", "(a + b) | unique | list"),
+        ("{{ d | regex_replace('a', 'b') }}", "regexReplaceAll"),
+        ("{{ d | hash('sha256') }}", "sha256sum"),
         ("{{ 'a' | b64encode }}", "toBase64(Data.x)"),
         ("{% if n %}{{ d | to_json }}{% endif %}", "did you mean tojson?"),
         ("{% if n is defind %}{% endif %}", "did you mean defined?"),
@@ -100,13 +105,16 @@ def test_a_misspelt_key_is_suggested_from_the_map_that_lacks_it():
     [
         ("{{ ansible_os_family }}", "did you mean Facts.host.info.platformFamily?"),
         ("{{ Facts.fqdn }}", "did you mean Facts.host.info.hostname?"),
+        ("{{ 'x'.format(1) }}", "write '%s:%d' % (host, port)"),
+        ("{{ grains['fqdn'] }}", "the facts are in Facts"),
+        ("{{ Facts.host.info.fqdn }}", "no fact has the domain"),
         ("{{ groups['web'] }}", "a manifest knows only its own host"),
         ("{{ item.name }}", '{item: "{{ item }}"}'),
     ],
 )
 def test_a_variable_of_ansible_is_answered_with_what_there_is_here(source, hint):
     with pytest.raises(TemplateError) as caught:
-        render("jinja", source, {"Facts": {"host": {}}})
+        render("jinja", source, {"Facts": {"host": {"info": {}}}})
     assert hint in (caught.value.hint or "")
 
 

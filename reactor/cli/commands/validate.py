@@ -82,15 +82,16 @@ def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
     """Load the manifest. Return the number of its resources, or its problems."""
-    from reactor.cli.running.foresight import expected_failures, template_problems
+    from reactor.cli.running.foresight import expected_failures, template_findings
     from reactor.loading import load
 
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
         return 0, error
-    if problems := template_problems(program):
-        return 0, ManifestError(problems, program.files)
-    for warning in (*program.warnings, *expected_failures(program)):
+    templates = template_findings(program)
+    for warning in (*program.warnings, *expected_failures(program), *templates.warnings):
         warn(warning)
+    if templates.errors:
+        return 0, ManifestError(templates.errors, program.files)
     return len(program.graph.resources), None

@@ -2,7 +2,8 @@
 
 One ``reactor run``, in the order of its life:
 
-- ``converge``: loads the manifest and puts everything below together; ``foresight``: the warnings before it;
+- ``converge``: loads the manifest and puts everything below together; ``foresight``: the warnings before it,
+  with ``template_faults``: those about templates;
 - ``state``: the state directory, locked, with journal and backups; ``state_guard``: restores its files when they vanish;
 - ``engine_run``: runs the engine with its services; ``signals``: stops it in steps; ``heap``: keeps its memory small;
 - ``reloading``: passes edited manifests to the engine; ``loaded_files``: which files those were made of;

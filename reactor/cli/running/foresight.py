@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from reactor.engine.events import Checked, Ended, Event, Result
 from reactor.engine.noop import LaterProviders
 from reactor.resource.composite import Composite
-from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.plan import ResourceError
 from reactor.trust.rule import DistrustedError
 
 if TYPE_CHECKING:
+    from reactor.cli.running.template_faults import TemplateFindings
     from reactor.graph.graph import Graph
     from reactor.loading import LoadedManifest
     from reactor.resource.base import Resource
@@ -60,25 +60,14 @@ def _unreadable(resource: Resource) -> ResourceError | None:
     return None
 
 
-def template_problems(program: LoadedManifest) -> list[Diagnostic]:
-    """The templates that can't be compiled. One that a resource of the manifest makes will be another then."""
-    from reactor.language.errors import TemplateError
-    from reactor.language.templates.engines import template_engine
+def template_findings(program: LoadedManifest) -> TemplateFindings:
+    """What is wrong with the templates. One that a resource of the manifest makes will be another then."""
+    from reactor.cli.running.template_faults import check_templates
 
     resources = program.graph.resources.values()
     sources = {each.path: each for resource in resources for each in _templates_of(resource)}
     made = _made(resources).provided if sources else frozenset()
-    found = []
-    for path, source in sources.items():
-        if made.isdisjoint((path, *_above(path))):
-            engine = template_engine(source.engine)
-            try:
-                engine.compile(
-                    source.text, name=path, delimiters=source.delimiters, loader=lambda _name: None
-                )
-            except TemplateError as error:
-                found.append(Diagnostic(error.code, error.message, error.place, error.hint))
-    return found
+    return check_templates(sources.values(), lambda path: not made.isdisjoint((path, *_above(path))))
 
 
 def _templates_of(resource: Resource) -> Iterator[TemplateSource]:

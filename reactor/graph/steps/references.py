@@ -149,7 +149,8 @@ def _problem(builder: GraphBuilder, target: str, edge: BuilderEdge, *, to_itself
         return Diagnostic(
             "R0203", f"{ref} refers to itself in {edge.path[0]}", place, "remove this reference"
         )
-    hint = builder.names.hint(target, edge.owner) or "declare it, or remove this reference"
+    meant = builder.names.kind_meant(target) if is_glob(target) else None
+    hint = meant or builder.names.hint(target, edge.owner) or "declare it, or remove this reference"
     return Diagnostic("R0202", f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
 
 

@@ -227,7 +227,7 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
 
 def _fact_meant(node: Member, key: Any) -> str | None:
     """Return the hint for a fact of another program, such as ``Facts.os.family``."""
-    if not (isinstance(node.value, Root) and node.value.name == "Facts" and isinstance(key, str)):
+    if _named(node.value) not in ("Facts", "Facts.host", "Facts.host.info") or not isinstance(key, str):
         return None
     from reactor.language.foreign_names import fact_meant  # noqa: PLC0415 - only for an error
 

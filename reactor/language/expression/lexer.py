@@ -89,7 +89,7 @@ def _number(text: str, start: int, end: int) -> int | float:
     try:
         value = float(digits) if set(".eE") & set(digits) and digits[:2].lower() != "0x" else _integer(digits)
     except ValueError:
-        raise ExpressionSyntaxError(f"bad number syntax: {text!r}", start, end) from None
+        raise _bad_number(text, start, end) from None
     if value > (1 << 63) - 1 if isinstance(value, int) else value == float("inf"):
         raise ExpressionSyntaxError(f"the number {text[:40]} is too large", start, end)
     return value
@@ -117,13 +117,18 @@ def _unescaped(text: str, start: int) -> str:
     return _ESCAPE.sub(character, text)
 
 
+def _bad_number(text: str, start: int, end: int) -> ExpressionSyntaxError:
+    hint = "a name begins with a letter, and a number is written 80, 2.5, 0x1F or 1_000"
+    return ExpressionSyntaxError(f"bad number syntax: {text!r}", start, end, hint)
+
+
 def _unreadable(text: str, position: int) -> ExpressionSyntaxError:
     sign = text[position]
     if sign in _OPENING and (sign != "/" or text.startswith("/*", position)):
         return ExpressionSyntaxError(f"{_OPENING[sign]} is not terminated", position, len(text), "close it")
     number = _NUMBER_LIKE.match(text, position)
     if number is not None:
-        return ExpressionSyntaxError(f"bad number syntax: {number.group()!r}", *number.span())
+        return _bad_number(number.group(), *number.span())
     from reactor.language.foreign_names import token_meant  # noqa: PLC0415 - only for an error
 
     words = f"unrecognized character: {sign!r}"

@@ -208,7 +208,14 @@ class Template:
     def _missing(self, scope: Scope) -> Iterator[ExpressionError]:
         for expression, start in self._expressions:
             for error in expression.missing(scope):
-                yield error.moved(start)
+                yield self._of_statement(error.moved(start))
+
+    def _of_statement(self, error: ExpressionError) -> ExpressionError:
+        """Return ``error``, with another hint if its name is unknown beside a statement of Jinja, which may bind it."""
+        if error.code != "R0302" or self.text.find("{%", 0, error.start) < 0:
+            return error
+        hint = "{% %} is not evaluated here: put the text into a file, and name that in the property template"
+        return ExpressionError(error.message, error.start, error.end, hint, code=error.code)
 
     def _shown(self, evaluation: Evaluation, matched: list[bool] | None = None) -> Iterator[str]:
         """Yield the pieces of the result. Append to ``matched`` whether each expression had a value."""

@@ -7,15 +7,24 @@ record the names in the loader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
+from reactor.language.errors import TemplateError
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.missing_values import MissingValues
 
 Loader = Callable[[str], str | None]
 """Returns the source of a template by name; None if there is no such template."""
 Delimiters = tuple[str, str]
+
+
+class Reference(NamedTuple):
+    """A place that names another template: the first of ``names`` that there is."""
+
+    names: tuple[str, ...]
+    line: int
+    column: int
 
 
 class CompiledTemplate(Protocol):
@@ -29,6 +38,16 @@ class CompiledTemplate(Protocol):
         ``missing`` decides about missing values; without it, they render as the language defines. In Go's templates
         and Jet, ``.`` is the value of ``.`` in ``context`` if there is one, else all of ``context``.
         """
+
+    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:
+        """Yield an error for each function that neither the language has nor ``known``, where that can be told."""
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the other templates that it names, as far as the names are in its source and may not be missing."""
+
+    @property
+    def defines(self) -> Collection[str]:
+        """The names of the templates that it defines for all that are rendered with it."""
 
 
 class Engine(Protocol):

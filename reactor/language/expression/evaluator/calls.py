@@ -161,7 +161,9 @@ def _method(node: Method, compile_child: CompileChild) -> Closure:
             return evaluation.charge_result(text)
         found = METHODS.get(kind(value), {}).get(node.name)
         if found is None:
-            hint = "only times and durations have methods"
+            from reactor.language.foreign_names import method_meant  # noqa: PLC0415 - only for an error
+
+            hint = method_meant(node.name, BUILTINS) or "only times and durations have methods"
             raise FunctionError(f"{describe_kind(value)} has no method {node.name}", hint)
         values = [argument(evaluation) for argument in arguments]
         if len(values) != found.least:

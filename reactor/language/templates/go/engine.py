@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from reactor.language.errors import Fault, located
+from reactor.language.errors import Fault, TemplateError, TemplateSourceError, line_and_column, located
+from reactor.language.foreign_names import go_function_meant
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader, Reference
 from reactor.language.templates.go.evaluator import LOGIC
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
@@ -33,12 +34,8 @@ class _Templates:
 
     def add(self, name: str, tree: Tree) -> None:
         """Add the templates that ``tree`` defines. Raises TemplateError if it calls an unknown function."""
-        for function, offset in tree.functions.items():
-            if function not in self._functions and function not in LOGIC:
-                near = closest(function, self._functions)
-                hint = f"did you mean {near}?" if near else ""
-                fault = Fault(f"function {quote(function)} not defined", hint)
-                raise located(fault, name, tree.source, offset)
+        for error in _unknown_functions(name, tree, self._functions):
+            raise error
         for defined, body in tree.defined.items():
             self._known.setdefault(defined, (name, tree.source, body))
         self._known.setdefault(name, (name, tree.source, tree.root))
@@ -50,6 +47,22 @@ class _Templates:
                 return None
             self.add(name, parse_cached(parse, source, name, self._delimiters))
         return self._known[name]
+
+
+def _not_defined(function: str, known: Iterable[str]) -> Fault:
+    hint = go_function_meant(function)
+    if hint is None:
+        near = closest(function, known)
+        hint = (
+            f"did you mean {near}?" if near else "the functions are those of text/template, and most of sprig"
+        )
+    return Fault(f"function {quote(function)} not defined", hint)
+
+
+def _unknown_functions(name: str, tree: Tree, known: Collection[str]) -> Iterator[TemplateError]:
+    for function, offset in tree.functions.items():
+        if function not in known and function not in LOGIC:
+            yield located(_not_defined(function, known), name, tree.source, offset, TemplateSourceError)
 
 
 class GoTemplate(ParsedTemplate[Tree]):
@@ -65,6 +78,21 @@ class GoTemplate(ParsedTemplate[Tree]):
         with limited(self.limits) as budget:
             run = Run(all_functions, templates, budget, missing or MissingValues())
             return run.render((self.name, self.tree.source, self.tree.root), context.get(".", context))
+
+    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:
+        """Yield an error for each function that it calls and that does not exist."""
+        return _unknown_functions(self.name, self.tree, {*FUNCTIONS, *known})
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the templates that it invokes and does not define."""
+        for name, offset in self.tree.templates.items():
+            if name not in self.tree.defined and name != self.name:
+                yield Reference((name,), *line_and_column(self.tree.source, offset))
+
+    @property
+    def defines(self) -> Collection[str]:
+        """The names that its ``define`` and ``block`` clauses give."""
+        return self.tree.defined.keys()
 
 
 class GoEngine:

@@ -127,9 +127,10 @@ class Template(Node):
 
 @dataclass(slots=True)
 class Tree:
-    """A parsed source: its own nodes, the templates it defines, and the functions it calls, each with an offset."""
+    """A parsed source: its own nodes, the templates it defines, and the functions and templates it calls, each with an offset."""
 
     source: str
     root: list[Node]
     defined: dict[str, list[Node]]
     functions: dict[str, int]
+    templates: dict[str, int]

@@ -23,6 +23,7 @@ class _Parser(PipelineParser):
         super().__init__(source, delimiters)
         self._loops = 0
         self._defined: dict[str, list[nodes.Node]] = {}
+        self._templates: dict[str, int] = {}
 
     def parse(self) -> nodes.Tree:
         root: list[nodes.Node] = []
@@ -34,7 +35,7 @@ class _Parser(PipelineParser):
             raise self._fault(
                 f"unexpected {{{{{word.text}}}}}", word, "there is nothing open that it could end"
             )
-        return nodes.Tree(self._source, root, self._defined, self._functions)
+        return nodes.Tree(self._source, root, self._defined, self._functions, self._templates)
 
     def _node(self) -> nodes.Node | None:
         """Parse the next node. Return None at an ``end`` or ``else``, without reading it."""
@@ -126,6 +127,7 @@ class _Parser(PipelineParser):
 
     def _template(self, word: Token) -> nodes.Node:
         name = self._template_name("template clause")
+        self._templates.setdefault(name, word.offset)
         if self._peek_word().kind == "close":
             self._next()
             return nodes.Template(word.offset, name, None)

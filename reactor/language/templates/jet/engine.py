@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from reactor.language.errors import Fault, FunctionError, located
+from reactor.language.errors import Fault, FunctionError, TemplateError, line_and_column, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader, Reference
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
@@ -90,6 +90,22 @@ class JetTemplate(ParsedTemplate[Tree]):
         with limited(self.limits) as budget:
             run = Run({**FUNCTIONS, **functions}, templates, budget, missing or MissingValues())
             return run.render(linked, context)
+
+    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:  # noqa: ARG002 - as in the protocol
+        """Yield nothing: a name that is no function may be a key of the data."""
+        yield from ()
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the templates that it extends, imports and includes."""
+        extended = () if self.tree.extends is None else (self.tree.extends,)
+        for name, offset in (*extended, *self.tree.imports, *self.tree.includes):
+            names = tuple(resolve(name, self.name) + extension for extension in _EXTENSIONS)
+            yield Reference(names, *line_and_column(self.tree.source, offset))
+
+    @property
+    def defines(self) -> Collection[str]:
+        """Nothing: blocks are not looked up as templates are."""
+        return ()
 
 
 class JetEngine:

@@ -204,10 +204,12 @@ class Return(Node):
 
 @dataclass(slots=True)
 class Tree:
-    """A parsed source: its nodes, the blocks it defines, and what it extends and imports, with the offset of each."""
+    """A parsed source: its nodes, the blocks it defines, and what it extends, imports and includes, with the offset of each."""
 
     source: str
     root: list[Node] = field(default_factory=list)
     blocks: dict[str, Block] = field(default_factory=dict)
     extends: tuple[str, int] | None = None
     imports: list[tuple[str, int]] = field(default_factory=list)
+    includes: list[tuple[str, int]] = field(default_factory=list)
+    """Those whose name is a literal."""

@@ -161,6 +161,8 @@ class _Parser(ExpressionParser):
 
     def _include(self, word: Token) -> nodes.Node:
         name = self._expression("include")
+        if isinstance(name, nodes.Literal) and isinstance(name.value, str):
+            self._tree.includes.append((name.value, word.offset))
         context = None if self._at("close") else self._expression("include")
         self._close("include invocation")
         return nodes.Include(word.offset, name, context)

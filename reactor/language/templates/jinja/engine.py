@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, cast
 
-from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError, nodes
+from jinja2.exceptions import SecurityError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.foreign_names import fact_meant, filter_meant, variable_meant
 from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader, Reference
 from reactor.language.templates.jinja.environment import (
     DEFAULT_DELIMITERS,
     cached_template,
@@ -87,6 +88,23 @@ class JinjaTemplate:
                 self._explain(error, variables)
             return "".join(chunks)
 
+    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:  # noqa: ARG002 - as in the protocol
+        """Yield nothing: a name that is no function may be a key of the data. Unknown filters are refused before."""
+        yield from ()
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the templates that it extends, imports and includes."""
+        loading = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
+        for node in self._environment.parse(self._source).find_all(loading):
+            names = _literal_names(cast(nodes.Include, node).template)
+            if names and not (isinstance(node, nodes.Include) and node.ignore_missing):
+                yield Reference(names, node.lineno, self._column(self._name, node.lineno))
+
+    @property
+    def defines(self) -> Collection[str]:
+        """Nothing: blocks are not looked up as templates are."""
+        return ()
+
     def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
         """Raise a TemplateError with the place of ``error``."""
         if isinstance(error, TemplateSyntaxError):
@@ -124,6 +142,15 @@ class JinjaTemplate:
         return 1 + min((start for start in starts if start >= 0), default=0)
 
 
+def _literal_names(node: nodes.Expr) -> tuple[str, ...]:
+    """Return the names of templates of which one is needed; nothing if an expression makes one of them."""
+    given = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
+    names = tuple(
+        each.value for each in given if isinstance(each, nodes.Const) and isinstance(each.value, str)
+    )
+    return names if len(names) == len(given) else ()
+
+
 def _words(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "the template is nested or calls itself too deep"
@@ -147,16 +174,33 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
         return "end the recursion with a condition"
     if isinstance(error, FunctionError):
         return error.hint
-    if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
-        maps = {name: value for name, value in variables.items() if isinstance(value, Mapping)}
-        if holder := next((name for name, value in maps.items() if found[1] in value), None):
-            return f"did you mean {holder}.{found[1]}?"
-        if found[1]:
-            return variable_meant(found[1]) or _nearest(found[1], variables)
-        holder_of_key = _holder(error)
-        is_facts = holder_of_key is not None and holder_of_key is variables.get("Facts")
-        return (fact_meant(found[2]) if is_facts else None) or _nearest(found[2], holder_of_key or ())
-    return None
+    if isinstance(error, SecurityError) and "'format'" in str(error):
+        return "write '%s:%d' % (host, port), or join texts with ~"
+    found = _UNDEFINED.search(str(error)) if isinstance(error, UndefinedError) else None
+    return found and _hint_for_undefined(cast(UndefinedError, error), found[1], found[2], variables)
+
+
+def _hint_for_undefined(
+    error: UndefinedError, name: str | None, key: str, variables: Mapping[str, Any]
+) -> str | None:
+    """Return the hint for an undefined ``name``, or for a ``key`` that a map lacks."""
+    if name:
+        maps = {known: value for known, value in variables.items() if isinstance(value, Mapping)}
+        holder = next((known for known, value in maps.items() if name in value), None)
+        if holder:
+            return f"did you mean {holder}.{name}?"
+        return variable_meant(name) or _nearest(name, variables)
+    of = _holder(error)
+    is_facts = of is not None and any(of is each for each in _maps_of_facts(variables.get("Facts")))
+    return (fact_meant(key) if is_facts else None) or _nearest(key, of or ())
+
+
+def _maps_of_facts(facts: Any) -> Iterator[Any]:
+    """The maps in which a fact of another program is looked for: the facts, ``host`` and ``host.info``."""
+    yield facts
+    for key in ("host", "info"):
+        facts = facts.get(key) if isinstance(facts, Mapping) else None
+        yield facts
 
 
 def _nearest(name: str, known: Iterable[object]) -> str:
