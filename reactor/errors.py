@@ -89,6 +89,9 @@ from __future__ import annotations
 
 from reactor.named_tuple import NamedTuple
 
+MORE_FILES = "raise the limit of open files: ulimit -n, or LimitNOFILE= of the service"
+"""The hint where the process may open no more files (EMFILE)."""
+
 
 class Place(NamedTuple):
     """A position in a file. Lines and columns are counted from 1."""

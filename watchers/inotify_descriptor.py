@@ -11,6 +11,7 @@ import errno
 import itertools
 import os
 import struct
+from contextlib import suppress
 from typing import NamedTuple
 
 import trio
@@ -27,6 +28,9 @@ _HEAD = struct.Struct("iIII")
 _HEAD_SIZE = _HEAD.size
 _unpack_head = _HEAD.unpack_from
 """Unpacks struct inotify_event: watch descriptor, mask, cookie, and the length of the name with its padding."""
+
+_MORE_FILES = "no more files can be opened; allow more with: ulimit -n, or LimitNOFILE= of the service"
+_MORE_INSTANCES = "no inotify instances left; allow more with: sysctl -w fs.inotify.max_user_instances=1024"
 
 RawEvent = tuple[int, int, int, bytes]
 """Watch descriptor, mask, cookie, and the name within the directory (empty for the directory itself)."""
@@ -55,17 +59,30 @@ class _NoCallback:
 _NO_CALLBACK = _NoCallback()
 
 
+def _may_open(number: int) -> bool:
+    """Whether the limit of the process leaves so many descriptors: the error is the same at the limit of the user."""
+    opened: list[int] = []
+    try:
+        opened.extend(os.open("/", os.O_PATH | os.O_CLOEXEC) for _ in range(number))
+    except OSError:
+        return False
+    finally:
+        for each in opened:
+            os.close(each)
+    return True
+
+
 class InotifyDescriptor(InotifyFD):
-    """An inotify instance of the kernel. Raises OSError (EMFILE) at the limit of the user."""
+    """An inotify instance of the kernel. Raises OSError (EMFILE) at the limit of the user or of the process."""
 
     def __init__(self) -> None:
         try:
             super().__init__()
         except OSError as error:
+            with suppress(AttributeError):  # the pipe beside it could not be opened
+                os.close(self._inotify_fd)
             if error.errno == errno.EMFILE:
-                error.strerror = (
-                    "no inotify instances left; allow more with: sysctl -w fs.inotify.max_user_instances=1024"
-                )
+                error.strerror = _MORE_INSTANCES if _may_open(3) else _MORE_FILES
             raise
         self._is_reading = False  # no thread reads, so that close() frees the descriptors itself
         os.set_blocking(self._inotify_fd, False)

@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from types import TracebackType
 
+from reactor.errors import MORE_FILES
 from reactor.resource.plan import ResourceError
 
 _TOO_TIGHT = (
@@ -35,7 +36,7 @@ _HINTS = {
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",
     errno.ENFILE: "raise the limit of open files of the host: sysctl fs.file-max",
-    errno.EMFILE: "raise the limit of open files: ulimit -n, or LimitNOFILE= of the service",
+    errno.EMFILE: MORE_FILES,
 }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
+from reactor.errors import MORE_FILES
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.trust.inputs import require_input_directory
 from reactor.trust.rule import DistrustedError
@@ -30,7 +32,8 @@ def manifests_in(directory: str) -> list[str]:
         raise ManifestError([Diagnostic("R0401", message, None, error.hint)], known) from error
     except OSError as error:
         message = f"can't read the directory {directory}: {error.strerror}"
-        raise ManifestError([Diagnostic("R0101", message, None)], known) from error
+        hint = MORE_FILES if error.errno == errno.EMFILE else None
+        raise ManifestError([Diagnostic("R0101", message, None, hint)], known) from error
     if not names:
         hint = "the name of a manifest ends with .yaml or .yml, and does not begin with a dot"
         raise ManifestError([Diagnostic("R0101", f"there is no manifest in {directory}", None, hint)], known)

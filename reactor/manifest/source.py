@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from array import array
 from bisect import bisect_right
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from reactor.errors import Place
+from reactor.errors import MORE_FILES, Place
 from reactor.named_tuple import NamedTuple
 from reactor.resource.diagnostic import Diagnostic
 from reactor.suggestions import did_you_mean
@@ -173,6 +174,8 @@ def _unreadable(file: str, what: str, error: OSError | ValueError) -> Diagnostic
         hint = f"name a file, such as {inside}" if inside.is_file() else "name the file in it"
     elif isinstance(error, PermissionError):
         hint = "check the permissions of the file and of the directories above it"
+    elif isinstance(error, OSError) and error.errno == errno.EMFILE:
+        hint = MORE_FILES
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return Diagnostic("R0101", f"can't read {what}: {reason}", Place(file, 1, 1), hint)
 

@@ -20,12 +20,13 @@ from reactor.cli.running.loaded_files import Generation
 from reactor.cli.running.reloading import Reloader
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
-from reactor.engine.events import Ended, WatcherChanged
+from reactor.engine.events import Ended, EventsLost, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import gc_paused
-from reactor.resource.watch import WatchState
+from reactor.resource.watch import PathWatch, WatchState
+from reactor.watchers.inotify import InotifyWatcher
 
 
 def manifest_text(root, contents, extra=""):
@@ -244,6 +245,46 @@ async def test_an_edit_that_no_one_could_notice_yet_is_found_when_listening_begi
             await armed.wait()
             engine.cancel()
     assert reloader.requests == requests
+
+
+class Losing(InotifyWatcher):
+    """Loses the events of what ``edit`` does once all is watched."""
+
+    edit = staticmethod(lambda: None)
+
+    async def arm(self, watch, vertex):
+        await super().arm(watch, vertex)
+        if self.edit is not None:
+            self.edit()
+        type(self).edit = None
+        self.sink.mark(vertex)
+        self.sink.mark_all("the inotify queue overflowed, events were lost")
+
+
+@pytest.mark.parametrize(("edit", "is_changed"), [("no edit", False), ("another", True), ("gone", True)])
+async def test_lost_events_reload_only_a_manifest_that_has_changed(tmp_path, monkeypatch, edit, is_changed):
+    path, older, lost = tmp_path / "site.yaml", tmp_path / "older", trio.Event()
+    older.write_text(manifest_text(tmp_path, {"a": "two"}))
+    path.write_text(manifest_text(tmp_path, {"a": "one"}))
+    program = load(str(path))
+    generation = Generation(program.graph, RunOptions(), (str(path),))
+    reloader = Asked((str(path),), generation, None, read_at=path.stat().st_ctime_ns + 10**12)
+    edits = {"no edit": lambda: None, "another": partial(os.replace, older, path), "gone": path.unlink}
+    monkeypatch.setattr(Losing, "edit", staticmethod(edits[edit]))
+
+    def note(event):
+        if type(event) is EventsLost:
+            lost.set()
+
+    watchers = {PathWatch: Losing}
+    engine = Engine(program.graph, RunOptions(watch=True, audit_interval=None), note, watchers=watchers)
+    reloader.attach(engine, Display("json", resources=1, continuous=True))
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(engine.run)
+            await lost.wait()
+            engine.cancel()
+    assert bool(reloader.requests) is is_changed
 
 
 async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_force(tmp_path):

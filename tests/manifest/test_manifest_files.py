@@ -1,3 +1,4 @@
+import errno
 import gc
 import os
 from contextlib import suppress
@@ -5,8 +6,9 @@ from contextlib import suppress
 import pytest
 from small_kinds import KINDS
 
-from reactor.manifest import read_manifests
+from reactor.manifest import directories, read_manifests, source
 from reactor.manifest.source import MAX_BYTES, LineMap
+from reactor.resource.diagnostic import ManifestError
 
 
 def reading(path):
@@ -61,6 +63,22 @@ def test_an_unreadable_file_is_said_to_be_so(tmp_path, nobody):
     found = reading(path)
     assert found.message == "can't read the manifest: Permission denied"
     assert found.hint == "check the permissions of the file and of the directories above it"
+
+
+def test_at_the_limit_of_open_files_the_hint_names_the_limit(tmp_path, monkeypatch):
+    (tmp_path / "site.yaml").touch()
+    (tmp_path / "many").mkdir()
+
+    def refuse(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(source, "open_input", refuse)
+        assert "ulimit -n" in reading(tmp_path / "site.yaml").hint
+        patched.setattr(directories, "require_input_directory", refuse)
+        with pytest.raises(ManifestError) as caught:
+            directories.manifests_in(str(tmp_path / "many"))
+    assert "ulimit -n" in caught.value.diagnostics[0].hint
 
 
 @pytest.mark.parametrize("name", ["\0", "x" * 5000])

@@ -205,7 +205,7 @@ async def test_a_manifest_that_is_there_is_not_looked_at_when_it_is_watched_agai
     path = str(mount.point / "f")
     reloader = Reloader((path,), Generation(graph_of([]), RunOptions()), lambda: None, read_at=0)
     mount.stop()
-    reloader._check_for_missed_change(path)
+    reloader._on_event(path)
     assert not reloader._wanted.is_set()
 
 

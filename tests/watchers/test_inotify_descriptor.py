@@ -1,8 +1,10 @@
 """The descriptor that reads the events of the kernel, without the watcher."""
 
 import os
+import resource
 
 import pytest
+from descriptors import open_descriptors
 
 from reactor.watchers.inotify_descriptor import InotifyDescriptor
 from reactor.watchers.inotify_masks import MODIFIED, MOVED_FROM, MOVED_TO
@@ -72,3 +74,18 @@ async def test_only_names_are_reported_where_only_these_matter(descriptor, tmp_p
     assert descriptor.read() == []
     (tmp_path / "file").unlink()
     assert [name for *_, name in descriptor.read()] == [b"file"]
+
+
+@pytest.mark.parametrize("spare", range(3))
+def test_at_the_limit_of_open_files_it_names_that_limit_and_leaves_nothing_open(spare):
+    before, found = open_descriptors(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = [os.open("/", os.O_PATH) for _ in range(spare + 1)]
+    for number in free:
+        os.close(number)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[spare], found[1]))
+    try:
+        with pytest.raises(OSError, match="ulimit -n"):
+            InotifyDescriptor()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, found)
+    assert not open_descriptors() - before

@@ -75,6 +75,21 @@ class LoadedFiles:
         """Whether the file at ``path`` has changed since it was read."""
         return _stamp(path) not in (None, self._stamps.get(path))
 
+    def may_have_changed(self, path: str, *, since: int) -> bool:
+        """Whether the file at ``path`` has changed since it was read, or after the time ``since``, in nanoseconds since 1970.
+
+        False for a file on a mount that does not answer: its watch sends an event when the mount answers.
+        """
+        if fragile_mounts().unresponsive_reason(path) is not None:
+            return False
+        if path in self._stamps and self.is_changed(path):
+            return True
+        try:
+            changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
+        except OSError:
+            return False
+        return changed > since - CLOCK_TICK_NS
+
     def changed(self, answering: Iterable[str]) -> list[str]:
         """The changed files among ``answering``. If there are none but a fact has changed, the files with facts."""
         differ = list(filter(self.is_changed, answering))
@@ -86,20 +101,6 @@ class LoadedFiles:
     def _places(self) -> set[str]:
         files = {*self.paths, *map(os.path.realpath, self.paths)}
         return files.union(*map(parents, files))
-
-
-def may_have_changed(path: str, *, since: int) -> bool:
-    """Whether the file at ``path`` may have changed after the time ``since``, in nanoseconds since 1970.
-
-    False for a file on a mount that does not answer: its watch sends an event when the mount answers.
-    """
-    if fragile_mounts().unresponsive_reason(path) is not None:
-        return False
-    try:
-        changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
-    except OSError:
-        return False
-    return changed > since - CLOCK_TICK_NS
 
 
 def replaced_program() -> ManifestError | None:

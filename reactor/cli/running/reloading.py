@@ -17,7 +17,6 @@ from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import (
     Generation,
     LoadedFiles,
-    may_have_changed,
     replaced_program,
     unloadable,
     unreadable,
@@ -332,7 +331,8 @@ class Reloader:
         for path in self._watched.keys() - wanted:
             engine.watch_manager.unlisten(self._watched.pop(path))
         for path in sorted(wanted - self._watched.keys()):
-            check, on_event, below = partial(self._check_for_missed_change, path), self.request, None
+            check, below = partial(self._on_event, path), None
+            on_event = check
             if path in self._directories:
                 on_event, below = partial(self._on_directory_event, path), ChangedPaths()
             self._watched[path] = engine.watch_manager.listen(
@@ -344,7 +344,7 @@ class Reloader:
         if self._loaded_files.is_changed(directory):
             self.request()
 
-    def _check_for_missed_change(self, path: str) -> None:
-        """Reload if ``path`` was changed after it was read and before its watch was set."""
-        if may_have_changed(path, since=self._read_at):
+    def _on_event(self, path: str) -> None:
+        """Reload if ``path`` was changed after it was read: lost events, or a new watch, do not say that it was."""
+        if self._loaded_files.may_have_changed(path, since=self._read_at):
             self.request()
