@@ -14,6 +14,7 @@ from reactor.control.listen_address import Address, AddressError, parse_address
 from reactor.control.server import serve
 from reactor.control.tcp_listener import TcpListener
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.explanation import TWIN
 from reactor.fleet.operator.failures import Failure, failures
 from reactor.fleet.operator.known_hosts import FleetView
 from reactor.fleet.operator.live_fleet import LiveFleet
@@ -70,6 +71,8 @@ def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> d
                     for host, names in list(each.lacks.items())[:_MOST_HOSTS]
                 ],
                 "lacks_count": len(each.lacks),
+                "twins": [{"host": host, "problem": TWIN} for host in each.twins[:_MOST_HOSTS]],
+                "twins_count": len(each.twins),
             }
         )
     grouped = [

@@ -22,12 +22,17 @@ function channel(each) {
   if (each.lacks_count > each.lacks.length) {
     lacks.push(element("li", {}, `and ${each.lacks_count - each.lacks.length} more hosts that lack a secret`));
   }
+  const twins = each.twins.filter((one) => one.host.includes(wanted)).map((one) =>
+    element("li", {}, `${one.host}: ${one.problem}`));
+  if (each.twins_count > each.twins.length) {
+    twins.push(element("li", {}, `and ${each.twins_count - each.twins.length} more names with two machines`));
+  }
   const heads = ["Host", "Phase", "Serial", "Why"].map((title) => element("th", { scope: "col" }, title));
   return element("section", { "aria-label": `Channel ${each.channel}` },
     element("h2", {}, each.headline), each.why ? element("p", {}, each.why) : null,
     element("p", { class: "counts" }, counts), element("ul", { class: "conditions" }, conditions),
     rows.length ? element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)) : null,
-    element("ul", { class: "lacks" }, lacks),
+    element("ul", { class: "lacks" }, lacks), element("ul", { class: "twins" }, twins),
     more > 0 ? element("p", {}, `and ${more} more hosts that are not well`) : null);
 }
 

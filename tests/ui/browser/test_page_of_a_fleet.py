@@ -14,6 +14,7 @@ from known_fleet import NOSPACE, put_host, put_state, remember, state, summary
 
 from reactor.fleet.bucket_names import SECRETS, STATE
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.operator.explanation import TWIN
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.sealed_secret import OPERATORS, SealedSecret
 
@@ -32,7 +33,7 @@ async def filled(server):
             await js.connection.publish(f"$KV.reactor_hosts.{name}", HostSpec(name, ("web",)).to_bytes())
             await js.connection.publish(f"$KV.{STATE}.{name}", told.to_bytes())
         await js.connection.flush(30)
-        await put_host(js, "late", summary("late"))
+        await put_host(js, "late", summary("late", twin=True))
         await js.key_value(STATE).put("stranger", summary("stranger").to_bytes())
         wanted = SealedSecret(OPERATORS, "db-password", "late", b"sealed")
         await js.key_value(SECRETS).put(f"{OPERATORS}.db-password", wanted.to_bytes())
@@ -76,6 +77,7 @@ def test_only_hosts_that_are_not_well_are_listed_and_changes_arrive(tab, served)
     assert "waits soak: 60 s" in tab.text(".conditions")
     assert f"4 hosts {NOSPACE[0]}" in re.sub(r"\s+", " ", tab.text("#failures"))
     assert tab.text(".lacks") == "late lacks secret db-password"
+    assert tab.text(".twins") == f"late: {TWIN}"
     assert tab.text("#unknown ul") == "stranger"
     # What hosts and operators write is text.
     assert tab.evaluate("document.querySelectorAll('img, b').length") == 0
