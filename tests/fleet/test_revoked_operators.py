@@ -1,6 +1,7 @@
 """A machine of an operator is lost: its credentials are good no more, on a real server."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,18 @@ def test_without_a_server_nothing_is_said_to_be_revoked(fleet, lost, reactor):
     assert trio.run(are_refused, home) == set()
     assert reactor("fleet", "revoke", "--home", home).code == 0
     assert trio.run(are_refused, lost) == set(USERS)
+
+
+@pytest.mark.parametrize(("wrong_by", "side"), [(600, "ahead of"), (-600, "behind")])
+def test_with_a_wrong_clock_nothing_is_revoked_and_no_file_changes(fleet, lost, reactor, wrong_by, side):
+    """The time of a revocation would be wrong: it would miss credentials, or refuse later ones."""
+    home = fleet.fleet_server.directory
+    before = {name: Path(home, name).read_bytes() for name in USERS}
+    with pytest.MonkeyPatch.context() as clock:
+        now = time.time
+        clock.setattr(time, "time", lambda: now() + wrong_by)
+        done = reactor("fleet", "revoke", "--home", home)
+    assert (done.code, done.out) == (1, "")
+    assert f"nothing is revoked: the clock of this machine is 600 s {side} that of the server" in done.err
+    assert {name: Path(home, name).read_bytes() for name in USERS} == before
+    assert trio.run(are_refused, lost) == set()

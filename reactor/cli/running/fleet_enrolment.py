@@ -28,7 +28,7 @@ from reactor.fleet.operator.admission import LIFE, Admission, Answered
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.keyring import AdmittingKeys
-from reactor.fleet.operator.revocation import revoke_operators
+from reactor.fleet.operator.revocation import require_right_clock, revoke_operators
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
     OPERATOR_CREDENTIALS,
@@ -250,6 +250,10 @@ def revoke_credentials(home: str) -> None:
     """Make new credentials of operators and of the admitting service, and revoke those of before."""
     try:
         files = load_operator_directory(home)
+    except ReactorError as error:
+        fail_for(error)
+    run_or_fail(lambda: require_right_clock(home))
+    try:
         names, moment = renew_users(files)
     except ReactorError as error:
         fail_for(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from reactor.fleet.wire.parser import printable
 
 ENOUGH_COPIES = 3
 """The number of copies of a stream. One of them may be unavailable."""
+
+# A server that deletes a stream gives its directory a name with a dot first, and its check of health may meet that.
+_DELETING = re.compile(r"JetStream stream '\S+ > \.\S+' could not be recovered")
 
 
 class ServerState(NamedTuple):
@@ -64,8 +68,13 @@ async def server_state(
 async def server_problem(connection: Connection, identity: str, *, seconds: float) -> str:
     """Ask the server whose id is ``identity`` what hinders its JetStream; empty if nothing does. Raises LinkError."""
     reply = await connection.request(f"$SYS.REQ.SERVER.{identity}.HEALTHZ", seconds=seconds)
-    error = object_in(parsed_answer(reply).get("data")).get("error")
-    return printable(error) if isinstance(error, str) else ""
+    return problem_in(object_in(parsed_answer(reply).get("data")))
+
+
+def problem_in(health: Mapping[str, Any]) -> str:
+    """What an answer about the health of a server says that hinders it; empty if nothing does."""
+    error = health.get("error")
+    return printable(error) if isinstance(error, str) and not _DELETING.fullmatch(error) else ""
 
 
 async def is_leaf_node(connection: Connection, identity: str, seconds: float = 3.0) -> bool:

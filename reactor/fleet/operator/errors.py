@@ -6,7 +6,7 @@ from reactor.errors import ReactorError
 
 
 class RefusedError(ReactorError):
-    """A host is not admitted, or a host can't be expelled."""
+    """A host is not admitted, a host can't be expelled, or credentials can't be revoked."""
 
     code = "R1022"
 

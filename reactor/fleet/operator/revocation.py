@@ -6,12 +6,18 @@ type ``full``), hand it to each other, and disconnect at once the users whose ke
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 
 from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import IdentityError
 from reactor.fleet.operator import accounts
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.account_update import Confirmations, update_account
+from reactor.fleet.operator.cluster import server_state
+from reactor.fleet.operator.cluster_members import PATIENCE
+from reactor.fleet.operator.doctor.judgements import clock_check
+from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.keyring import AccountName
 from reactor.fleet.operator.server_config import SYSTEM_CREDENTIALS, OperatorDirectory, save_account
 from reactor.fleet.operator.session import operator_options
@@ -36,6 +42,23 @@ async def revoke_users(
         token = accounts.account_token(files.keys, account, all_of_them, newest)
         confirmations = await update_account(connection, token)
     return save_account(files, account, token), confirmations
+
+
+async def require_right_clock(directory: str) -> None:
+    """Raise RefusedError if the clock of this machine differs from that of a server. Raises LinkError.
+
+    Credentials are revoked by the time when they were issued. With a clock that is behind, newer ones stay good; with one that
+    is ahead, those that are made later on other machines are refused.
+    """
+    try:
+        async with connected(operator_options(directory, SYSTEM_CREDENTIALS)) as connection:
+            began = time.time()
+            ahead = (await server_state(connection, seconds=PATIENCE)).time - (began + time.time()) / 2
+    except IdentityError:
+        return  # They were revoked elsewhere: only the new credentials can ask anything.
+    found = clock_check("clock", ahead)
+    if not found.ok:
+        raise RefusedError(f"nothing is revoked: {found.problem}", found.hint)
 
 
 async def revoke_operators(files: OperatorDirectory, moment: int) -> Confirmations:
