@@ -56,11 +56,16 @@ class Overview:
     def headline(self) -> str:
         """One line for people."""
         state = self.state
-        where = f" {state.wave / 100:g} %" if state.phase in _SHOWS_WAVE else ""
+        where = f" {state.wave / 100:g} %{self._reached()}" if state.phase in _SHOWS_WAVE else ""
         counts = ", ".join(f"{count} {phase}" for phase, count in self.counts().items()) or "no hosts"
         driver = f"driver {self.driver}" if self.driver else "NO DRIVER: it stands still"
         ending = f"; {driver}" if state.phase in _MOVES else ""
         return f"{state.channel}: release {state.serial} {state.phase}{where}; {counts}{ending}"
+
+    def _reached(self) -> str:
+        """On how many hosts the release is in force: one that has not taken it has converged to another."""
+        have = sum(host.serial == self.state.serial for host in self.hosts)
+        return f", in force on {have} of {len(self.hosts)}" if self.hosts else ""
 
 
 def overviews(fleet: FleetView, where: Predicate = everything) -> list[Overview]:
