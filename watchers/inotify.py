@@ -257,7 +257,7 @@ class InotifyWatcher(Watcher):
         if mask & QUEUE_OVERFLOW:
             for listener in self._tree.listeners:
                 listener.changed_paths.lose()
-            self.sink.mark_all("the inotify queue overflowed, events were lost")
+            self.sink.mark_all("the inotify queue overflowed")
             self._mark_stale((self._tree.root,))
         elif mask & WATCH_DROPPED:
             self._mark_stale(self._tree.lose(wd))

@@ -96,7 +96,7 @@ class AnnouncementWatcher(Watcher):
         except OSError as error:
             if error.errno != errno.ENOBUFS:
                 raise
-            self.sink.mark_all(f"the netlink buffer of {self.about} overflowed, notifications were lost")
+            self.sink.mark_all(f"the netlink buffer of {self.about} overflowed")
         if changed:
             marks = {vertex for each in self.subjects_among(changed) for vertex in self._vertices[each]}
             for vertex in sorted(marks):

@@ -205,7 +205,7 @@ class NetlinkListener:
 
     def _recover(self) -> None:
         where = "" if self.netns is None else f" of the network namespace {self.netns}"
-        self._sink.mark_all(f"the netlink buffer{where} overflowed, notifications were lost")
+        self._sink.mark_all(f"the netlink buffer{where} overflowed")
         self._names.load(self.netns)
 
     def _report_problem(self, vertices: Iterable[int]) -> None:

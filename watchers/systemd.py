@@ -233,7 +233,7 @@ class UnitListener:
             self._on_file(name)
 
     def _lose_files(self) -> None:
-        self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")
+        self._sink.mark_all("the inotify queue of the unit files overflowed")
 
     def _at(self, path: str) -> list[str]:
         """The units with the D-Bus path ``path``: several, if some are aliases."""

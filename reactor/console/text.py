@@ -90,7 +90,11 @@ class TextSink:
             case WatcherChanged():
                 yield from self._watcher(event)
             case EventsLost():
-                yield self._line(f"watcher {event.watcher}", "warning", f"events lost: {event.reason}")
+                yield self._line(
+                    f"watcher {event.watcher}",
+                    "warning",
+                    f"events lost: {event.reason}; everything it watches is checked",
+                )
             case AuditFound():
                 yield self._line(event.ref, "warning", "the audit found drift that no event had reported")
             case Converged() if self._announce_converged:

@@ -258,7 +258,7 @@ class Losing(InotifyWatcher):
             self.edit()
         type(self).edit = None
         self.sink.mark(vertex)
-        self.sink.mark_all("the inotify queue overflowed, events were lost")
+        self.sink.mark_all("the inotify queue overflowed")
 
 
 @pytest.mark.parametrize(("edit", "is_changed"), [("no edit", False), ("another", True), ("gone", True)])

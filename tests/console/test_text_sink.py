@@ -160,7 +160,7 @@ def test_a_watcher_that_notices_worse_and_better_says_both():
 def test_lost_events_and_audit_finds_are_reported():
     text = Seen()(EventsLost(1.0, "inotify", "queue overflow"), AuditFound(1.0, "file#/a"))
     assert text == (
-        "watcher inotify  warning  events lost: queue overflow\n"
+        "watcher inotify  warning  events lost: queue overflow; everything it watches is checked\n"
         "file#/a  warning  the audit found drift that no event had reported\n"
     )
 
