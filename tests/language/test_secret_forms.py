@@ -133,7 +133,7 @@ def test_no_random_secret_is_left_in_any_form(seed):
 
 
 def test_a_thousand_secrets_cost_no_more_than_one():
-    """Times are compared with each other, so a slow host makes no difference."""
+    """Times are compared with each other, and taken in turns, so a slow or busy host makes no difference."""
     text = "file#/etc/app/app.conf  changed  replaced the content, mode 0644 -> 0600 (drift, 12.3 ms)\n" * 100
 
     def best(count):
@@ -143,9 +143,10 @@ def test_a_thousand_secrets_cost_no_more_than_one():
         redaction.redact("")
         times = []
         for _ in range(20):
-            begun = time.perf_counter()
+            begun = time.thread_time()
             redaction.redact(text)
-            times.append(time.perf_counter() - begun)
+            times.append(time.thread_time() - begun)
         return min(times)
 
-    assert best(1000) < 5 * best(1)
+    one, thousand = zip(*((best(1), best(1000)) for _ in range(5)), strict=True)
+    assert min(thousand) < 5 * min(one)

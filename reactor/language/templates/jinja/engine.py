@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, NoReturn, cast
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, Undefined, UndefinedError, nodes
-from jinja2.exceptions import SecurityError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.foreign_names import fact_meant, filter_meant, variable_meant
@@ -174,10 +173,12 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
         return "end the recursion with a condition"
     if isinstance(error, FunctionError):
         return error.hint
-    if isinstance(error, SecurityError) and "'format'" in str(error):
+    if isinstance(error, UndefinedError):
+        found = _UNDEFINED.search(str(error))
+        return found and _hint_for_undefined(error, found[1], found[2], variables)
+    if "access to attribute 'format'" in str(error):  # the sandbox refuses it
         return "write '%s:%d' % (host, port), or join texts with ~"
-    found = _UNDEFINED.search(str(error)) if isinstance(error, UndefinedError) else None
-    return found and _hint_for_undefined(cast(UndefinedError, error), found[1], found[2], variables)
+    return None
 
 
 def _hint_for_undefined(
