@@ -60,7 +60,7 @@ _NO_CALLBACK = _NoCallback()
 
 
 def _may_open(number: int) -> bool:
-    """Whether the limit of the process leaves so many descriptors: the error is the same at the limit of the user."""
+    """Whether the process may open ``number`` more files. Its limit and that of the user give the same error."""
     opened: list[int] = []
     try:
         opened.extend(os.open("/", os.O_PATH | os.O_CLOEXEC) for _ in range(number))

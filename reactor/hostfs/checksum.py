@@ -35,8 +35,8 @@ def digest_of(
 ) -> str | None:
     """The digest in hex of the whole file open at ``fd``; the content is also written to ``copy``, if given. Blocking.
 
-    None for a file of more than ``most`` bytes: one that has so many is not read, and of one that grows no more than
-    that is read or copied. Raises OSError, and trio.Cancelled when the caller of its thread is cancelled.
+    None for a file of more than ``most`` bytes. It is not read; if it grows beyond that meanwhile, the reading ends.
+    Raises OSError, and trio.Cancelled when the caller of its thread is cancelled.
     """
     import hashlib  # noqa: PLC0415 - see `reactor.resource.hashes`
 

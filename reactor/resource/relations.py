@@ -124,8 +124,8 @@ class PlacedClaim(NamedTuple):
 class TemplateSource(NamedTuple):
     """The template at ``path`` with its text, and how it is compiled: by which engine, with which delimiters if not the usual.
 
-    It names others by their path from the directory ``root``. ``load`` returns the text of one, or None if there is none,
-    and raises ResourceError. ``functions`` are the names of those that the manifest gives to it.
+    It names other templates by their path from the directory ``root``. ``load`` returns the text of one, or None if there is none,
+    and raises ResourceError. ``functions`` are the names of the functions that the manifest adds.
     """
 
     path: str

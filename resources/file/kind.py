@@ -320,15 +320,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def template_sources(self) -> Iterable[TemplateSource]:
         """The template."""
         if self.ensure == "present" and self.template is not None:
-            from reactor.resources.file.template import SourceFile  # noqa: PLC0415 - as above
-            from reactor.resources.scaffold.rendering import template_functions  # noqa: PLC0415 - as above
+            from reactor.resources.file.template import template_source  # noqa: PLC0415 - as above
 
-            file = SourceFile(self.template)
-            text = file.read(os.path.basename(self.template))
-            functions = template_functions(cast("TemplatePath", self.template).values)
-            yield TemplateSource(
-                self.template, text or "", self._used_engine, None, file.root, file.read, functions
-            )
+            yield template_source(cast("TemplatePath", self.template), self._used_engine)
 
     @property
     def holds_secrets(self) -> bool:

@@ -9,10 +9,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from reactor import DistrustedError, ResourceError, emit_output, in_thread, open_input, sandboxed_engine
+from reactor import (
+    DistrustedError,
+    ResourceError,
+    TemplateSource,
+    emit_output,
+    in_thread,
+    open_input,
+    sandboxed_engine,
+)
 from reactor.hostfs import ErrorContext, Inline, Stamp, stamp_is_reliable, stamp_of
 from reactor.resources.file.property_types import TemplatePath
-from reactor.resources.scaffold.rendering import Renderer, Values
+from reactor.resources.scaffold.rendering import Renderer, Values, template_functions
 
 
 class _Template(NamedTuple):
@@ -195,3 +203,10 @@ class TemplateContent:
             words = f"{self._path} writes further files, which the template of one file can't"
             raise ResourceError(words, "make it a scaffold, or remove write()")
         return Inline(next(iter(renderer.files.values())))
+
+
+def template_source(path: TemplatePath, engine: str) -> TemplateSource:
+    """The template at ``path`` and how ``engine`` compiles it. Raises ResourceError."""
+    file = SourceFile(path)
+    text = file.read(os.path.basename(path)) or ""
+    return TemplateSource(path, text, engine, None, file.root, file.read, template_functions(path.values))

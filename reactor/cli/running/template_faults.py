@@ -25,7 +25,7 @@ class TemplateFindings(NamedTuple):
 
 
 def check_templates(sources: Iterable[TemplateSource], is_made: Callable[[str], bool]) -> TemplateFindings:
-    """Check the templates, and those that they name. ``is_made`` says whether a resource makes a path: that is not read.
+    """Check the templates and those they include. A path for which ``is_made`` is true is not read: a resource makes it.
 
     That a template is missing is no error: it may be named in a condition that is never true.
     """
@@ -42,7 +42,7 @@ class _Checks:
         self._seen: set[tuple[str, str]] = set()
 
     def add(self, source: TemplateSource) -> None:
-        """Check one template, and those that it names."""
+        """Check one template and those it includes."""
         waiting = [(os.path.relpath(source.path, source.root), source.text)]
         defined: set[str] = set()
         missing: list[tuple[str, Reference]] = []

@@ -47,8 +47,8 @@ async def revoke_users(
 async def require_right_clock(directory: str) -> None:
     """Raise RefusedError if the clock of this machine differs from that of a server. Raises LinkError.
 
-    Credentials are revoked by the time when they were issued. With a clock that is behind, newer ones stay good; with one that
-    is ahead, those that are made later on other machines are refused.
+    Credentials are revoked by the time when they were issued. If this clock is behind, newer ones stay good; if it is
+    ahead, the servers refuse new ones that another machine makes.
     """
     try:
         async with connected(operator_options(directory, SYSTEM_CREDENTIALS)) as connection:
