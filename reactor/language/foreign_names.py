@@ -39,6 +39,7 @@ _FACTS_APART: Final = {
 }
 """Name of a fact that is not the same here -> the hint."""
 
+_IN_FACTS: Final = "the facts are in Facts, with names of their own, such as Facts.host.info.hostname: 'reactor facts' shows them"
 _ONE_HOST: Final = "a manifest knows only its own host: put what it needs of others into the data"
 _OF_PUSH: Final = (
     "did you mean Facts.fleet.{}? 'reactor push' gives it; the name of the host is Facts.host.info.hostname"
@@ -53,13 +54,16 @@ _NAMES: Final = {
     "null": "did you mean nil?",
     "groups": _ONE_HOST,
     "hostvars": _ONE_HOST,
-    "grains": "the facts are in Facts, with names of their own, such as Facts.host.info.hostname: 'reactor facts' shows them",
+    "grains": _IN_FACTS,
     "pillar": "the data of the manifest are in Data, as in Data.port",
-    "$facts": "the facts are in Facts, with names of their own, such as Facts.host.info.hostname: 'reactor facts' shows them",
+    "$facts": _IN_FACTS,
     "salt": "the data of the manifest are in Data, as in Data.port, and the facts of the host in Facts",
     "vars": "the data of the manifest are in Data, as in Data.port",
 }
 
+_MERGE: Final = (
+    "write fromPairs(concat(toPairs(Data.a), toPairs(Data.b))): of a key in both, the second value counts"
+)
 _OPENSSL: Final = "there is none: 'openssl passwd -6' makes a hash, which goes into the data as a secret"
 _NO_HASH: Final = (
     "there is none: a template with 'engine: go' has sha256sum, and output('file#/etc/motd').checksum is one"
@@ -72,7 +76,7 @@ _FUNCTIONS: Final = {
     "b64encode": "did you mean toBase64?",
     "basename": "write last(split(Data.path, '/'))",
     "bool": "true and false of the data are no strings: it is not needed; for a fact of --fact, write Facts.debug == 'true'",
-    "combine": "write fromPairs(concat(toPairs(Data.a), toPairs(Data.b))): of a key in both, the second value counts",
+    "combine": _MERGE,
     "d": "a default is written ??, as in Data.port ?? 80",
     "default": "a default is written ??, as in Data.port ?? 80",
     "dict2items": "did you mean toPairs?",
@@ -92,7 +96,7 @@ _FUNCTIONS: Final = {
     "length": "did you mean len?",
     "mandatory": "a missing value is an error by itself: it is not needed",
     "md5": _NO_HASH,
-    "merge": "write fromPairs(concat(toPairs(Data.a), toPairs(Data.b))): of a key in both, the second value counts",
+    "merge": _MERGE,
     "password_hash": _OPENSSL,
     "query": "did you mean lookup? Its paths begin with data, facts or environ",
     "range": "a range is written 0..3, which includes 3",
