@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator
 
 from reactor import (
     Action,
     Claim,
+    OneOrMany,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -32,21 +33,13 @@ _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
 _DIRECTORY_MODE = 0o755
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _check_server(text: str) -> str:
     if not _SERVER.fullmatch(text):
         raise ValueError(f"{text!r} is not a server: write a name or an address, as in ntp.example.org")
     return text
 
 
-Servers = Annotated[
-    tuple[Annotated[str, AfterValidator(_check_server)], ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
+Servers = OneOrMany[Annotated[str, AfterValidator(_check_server)]]
 
 
 class NtpState(NamedTuple):

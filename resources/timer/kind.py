@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 
 from reactor import (
     AbsolutePath,
@@ -17,6 +17,7 @@ from reactor import (
     Duration,
     Flag,
     NamedProgram,
+    OneOrMany,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -64,15 +65,7 @@ def _check_variables(variables: dict[str, str]) -> dict[str, str]:
     return variables
 
 
-def _as_list(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Events = Annotated[
-    tuple[Annotated[str, AfterValidator(calendar.check)], ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
+Events = OneOrMany[Annotated[str, AfterValidator(calendar.check)]]
 """One calendar event of systemd, or several."""
 
 
