@@ -73,7 +73,7 @@ async def test_an_id_without_an_account_needs_a_group():
         "54321\n54322\n/ 54321"
     )
     with pytest.raises(ResourceError, match="there is no account of the user 54321") as caught:
-        await identity_of("54321", None)
+        await identity_of("54321")
     assert caught.value.hint == "give `group`"
 
 
