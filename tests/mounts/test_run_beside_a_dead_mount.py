@@ -250,9 +250,9 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
 
 @pytest.mark.parametrize("is_source", [False, True])
 async def test_a_scaffold_with_a_dead_mount_in_it_fails_and_names_it(
-    mount, short_mount_timeout, tmp_path, elsewhere, is_source
+    mount, short_mount_timeout, tmp_path, in_memory, is_source
 ):
-    trees = [str(tmp_path), str(elsewhere / "tree")]
+    trees = [str(tmp_path), str(in_memory / "tree")]
     os.mkdir(trees[1])
     source, target = trees if is_source else trees[::-1]
     mount.stop()
