@@ -5,8 +5,8 @@ import threading
 
 import pytest
 import trio
-from elsewhere import a_change_elsewhere
 from frozen import disk
+from mounts_worlds import OWN, a_change_elsewhere, a_file
 from served import GUARD, until
 
 from reactor import hostfs
@@ -19,12 +19,7 @@ from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 from reactor.testing.story import running
 
-OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
 JOBS = RunOptions().jobs
-
-
-def a_file(path, content="x", **properties):
-    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
 
 
 @pytest.fixture

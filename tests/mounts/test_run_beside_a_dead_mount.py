@@ -10,6 +10,7 @@ from itertools import islice
 
 import pytest
 from line_pipe import started
+from mounts_worlds import OWN, a_file
 from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
@@ -35,12 +36,6 @@ from reactor.resources.repository import Repository
 from reactor.resources.scaffold import Scaffold
 from reactor.resources.tidy import Tidy
 from reactor.testing.story import converge_once, graph_of, running
-
-OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-
-
-def a_file(path, content="x", **properties):
-    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
 
 
 @pytest.fixture(autouse=True)
