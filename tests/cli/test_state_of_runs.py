@@ -5,11 +5,10 @@ import json
 import os
 import resource
 import signal
-import sqlite3
 import time
-from contextlib import closing
 
 import pytest
+from journal_worlds import fold
 from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
 from reactor.journal.state_directory import holder
@@ -38,12 +37,6 @@ def once(reactor, path, *options):
 def journal_files(directory):
     """What they hold. The third, with the suffix -shm, is shared memory: whoever reads first makes it anew."""
     return [(directory / f"journal.sqlite{suffix}").read_bytes() for suffix in ("", "-wal")]
-
-
-def fold(directory):
-    """Bring what is in the WAL into the file, as the last connection that may write does when it closes."""
-    with closing(sqlite3.connect(f"file:{directory}/journal.sqlite?mode=rw", uri=True)) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def test_a_refresh_that_failed_is_pending_in_the_next_run_and_made_once(reactor, manifest, tmp_path):
