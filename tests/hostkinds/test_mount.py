@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hostkinds_worlds import assert_undone, shell
+from one_shot import checked
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -211,8 +212,7 @@ async def test_an_option_that_a_remount_ignores_says_how_it_comes_into_force(noo
     await converge_once(sized(point))
     before = FSTAB.read_text()
     resource = sized(point, options="size=1m,mode=0700,noexec,nofail")
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource, noop=noop)
     assert check.error == f"a remount of {point} does not change mode=0700"
     assert f"umount {point}" in check.hint
     assert FSTAB.read_text() == before
@@ -329,8 +329,7 @@ def dead(point, tmp_path):
 async def test_a_mount_whose_server_has_ended_is_unmounted_or_replaced(ensure, dead):
     resource = sized(dead, ensure=ensure)
     for noop, expected in ((True, Result.WOULD_CHANGE), (False, Result.CHANGED)):
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
+        check = await checked(resource, noop=noop)
         assert (check.result, check.error) == (expected, None)
     assert [each.fstype for each in mounts_at(str(dead))] == (["tmpfs"] if ensure == "mounted" else [])
 
@@ -359,8 +358,7 @@ async def test_what_the_kernel_logs_about_a_refused_mount_is_in_the_error(proper
     wanted = {**TMPFS, **properties}
     wanted["device"] = str(image) if wanted["device"] == "img" else wanted["device"]
     resource = Mount(name=str(point), **wanted)
-    _, story = await converge_once(resource)
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource)
     assert check.result is Result.FAILED
     assert words in check.error
     assert check.hint == "correct options, fstype or device"

@@ -11,6 +11,7 @@ from itertools import islice
 import pytest
 from line_pipe import started
 from mounts_worlds import OWN, a_file
+from one_shot import checked
 from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
@@ -177,8 +178,7 @@ async def test_a_mount_that_dies_while_something_is_changed_fails_that(
 ):
     monkeypatch.setattr("reactor.resource.mount_health.ANSWER_VALID_FOR", 0.0)
     resource = make(mount)
-    _, story = await converge_once(resource)
-    [check] = story.checks(resource.ref)
+    check = await checked(resource)
     assert check.error == f"fuse at {mount.point} does not answer"
 
 
