@@ -14,6 +14,7 @@ from reactor.resource.backup_store import state_directory_for
 from reactor.resources.archive import archive_file
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.download.partial_download import partial_path
+from reactor.testing.story import converge_once
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -134,7 +135,7 @@ async def test_what_is_written_to_the_archive_while_it_is_unpacked_is_not_unpack
     resource = make(
         theirs, server.url(), **{**into(tmp_path), "checksum": sha256(OURS), "owner": str(STRANGER)}
     )
-    await checked(resource)
+    await converge_once(resource)
     assert unpacked(tmp_path) == FILES["app/bin/run"]
 
 
