@@ -59,13 +59,13 @@ class RunHandle:
 
     def run_record(self) -> dict[str, Any]:
         """The run as a whole, as a JSON object."""
-        status_table, facts = self.status_table, self.status_table.facts
+        status_table, facts, tally = self.status_table, self.status_table.facts, self.tally
         return {
             "manifest": facts.manifest,
             "pid": facts.pid,
             "started": facts.started,
             "mode": "noop" if facts.noop else "enforce",
-            "generation": status_table.generation,
+            "generation": tally.generation,
             "rejected": None
             if status_table.rejected is None
             else {"time": status_table.rejected.time, "problems": status_table.rejected.problems},
@@ -73,8 +73,8 @@ class RunHandle:
             "converged": self.engine.scheduler.converged,
             "converged_at": status_table.converged_at,
             "changes": status_table.changes,
-            "events_lost": status_table.events_lost,
-            "audit_found": status_table.audit_found,
+            "events_lost": sum(tally.events_lost.values()),
+            "audit_found": tally.audit_found,
             "readers": self.broadcast.listeners,
             "readers_dropped": self.broadcast.dropped,
         }

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from reactor.engine.events import (
-    AuditFound,
     Blocked,
     Checked,
     Converged,
     Event,
-    EventsLost,
     Flapping,
     Paused,
     Reloaded,
@@ -99,12 +97,9 @@ class StatusTable:
 
     def __init__(self, facts: RunFacts, refs: Sequence[str]) -> None:
         self.facts = facts
-        self.generation = 1
         self.resource_statuses = {ref: ResourceStatus(ref, facts.started) for ref in refs}
         self.watchers: dict[str, WatcherChanged] = {}
         """The last event of each watcher about itself."""
-        self.events_lost = 0
-        self.audit_found = 0
         self.changes = 0
         self.converged_at: float | None = None
         """When the run converged last."""
@@ -140,10 +135,6 @@ class StatusTable:
                 self.watchers[event.watcher] = event
             case Converged():
                 self.converged_at = event.time
-            case EventsLost():
-                self.events_lost += 1
-            case AuditFound():
-                self.audit_found += 1
             case Reloaded():
                 self._renew(event)
             case ReloadRejected():
@@ -159,7 +150,6 @@ class StatusTable:
                     _note(resource_status, event)
 
     def _renew(self, event: Reloaded) -> None:
-        self.generation += 1
         self.rejected = None
         gone = [self.resource_statuses.pop(ref, None) for ref in event.gone]
         self._paused_when_gone = {each.ref: each.paused for each in gone if each and each.paused}

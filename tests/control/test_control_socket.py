@@ -15,7 +15,7 @@ from reactor.control.client import NoRunError
 from reactor.control.connection_slots import TIMEOUT
 from reactor.control.protocol import RefusedError
 from reactor.control.server import MOST
-from reactor.engine.events import Checked, Output
+from reactor.engine.events import AuditFound, Checked, EventsLost, Output
 from reactor.journal.state_directory import SOCKET_FILE
 from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
@@ -434,6 +434,15 @@ async def test_what_a_reload_brings_is_known_and_paused_before_its_first_check(t
         assert b.script.checks == []
         assert await world.ask("resume", "*") == ["scripted#b"]
         await b.script.begun()
+
+
+async def test_the_run_counts_what_was_lost_and_what_the_audit_found(tmp_path):
+    async with controlled(tmp_path, scripted("a")) as world:
+        lost = [EventsLost(1.0, watcher, "the queue overflowed") for watcher in ("inotify", "netlink")]
+        for event in (*lost, AuditFound(1.0, "scripted#a")):
+            world.tally(event)
+        run = (await world.status())["run"]
+    assert (run["events_lost"], run["audit_found"]) == (2, 1)
 
 
 async def test_a_hundred_clients_at_once_are_all_answered(tmp_path):
