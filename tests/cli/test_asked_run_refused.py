@@ -10,7 +10,8 @@ import pytest
 from asked_worlds import IN_ORDER, TWO, AskedWorld
 from processes_of_cli import finish, spawned, up_to
 
-from reactor.cli.asking import request_of
+from reactor.cli.asking import _COMPARED, request_of
+from reactor.cli.commands.run import run
 from reactor.cli.running.answering import same_files
 from reactor.control.full_checks import REQUEST_FORM
 from reactor.control.requests import BadRequestError, require_form
@@ -38,6 +39,15 @@ def test_another_input_is_refused_and_named(tmp_path):
         assert differing(world, HTTP_PROXY="http://127.0.0.1:1") == "$HTTP_PROXY"
         assert differing(world, TZ="Asia/Tokyo") == "$TZ"
         assert differing(world, CCM_HIERA_DATA=str(other)) == "--hiera"
+
+
+def test_every_option_that_decides_the_result_of_a_one_shot_run_is_compared():
+    in_the_request = {"manifests", "read_env", "form", "diff", "detailed_exitcodes"}
+    never_asks = {"noop", "monitor_only", "converged_timeout", "render"}
+    of_a_continuous_run = {"health_interval", "ui", "metrics", "metrics_token_file", "metrics_compat"}
+    decide_nothing = {"converge_once", "state_dir", "jobs"}
+    others = in_the_request | never_asks | of_a_continuous_run | decide_nothing
+    assert {each.name for each in run.params} - _COMPARED.keys() == others
 
 
 def test_the_same_inputs_are_accepted_in_any_form(tmp_path, monkeypatch):
