@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
 
-from reactor import Action, Diff, Plan
+from reactor import Action, Plan
+from reactor.resources.scaffold.builder import Builder
 from reactor.resources.scaffold.state import ScaffoldState
 
 _NAMED = 10
 """The most temporary files that the message names; each is also reported when it is removed."""
 
 
-class Actions(Protocol):
-    """Executes a plan."""
-
-    async def build(self, state: ScaffoldState, *, purge: bool) -> None:
-        """Make the tree as desired."""
-
-    async def clear(self, state: ScaffoldState) -> None:
-        """Remove the files of the scaffold, and directories that become empty."""
-
-    async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
-        """The changes that `build` would make."""
-
-
 def plan_scaffold(
-    ensure: str, state: ScaffoldState, actions: Actions, *, purge: bool, has_commands: bool = False
+    ensure: str, state: ScaffoldState, builder: Builder, *, purge: bool, has_commands: bool = False
 ) -> Plan:
     """No action, or one that does everything.
 
@@ -39,7 +26,7 @@ def plan_scaffold(
         words = ", ".join([*done, *_describe_stale(state.stale_temporaries)])
         if not words:
             return ()
-        return (Action.proven(words, partial(actions.clear, state)),)
+        return (Action.proven(words, partial(builder.clear, state)),)
     files = len(state.changed) + (len(state.purged) if purge else 0)
     done = []
     if files:
@@ -53,8 +40,8 @@ def plan_scaffold(
     return (
         Action.saying(
             words,
-            partial(actions.build, state, purge=purge),
-            partial(actions.diff, state, purge=purge),
+            partial(builder.build, state, purge=purge),
+            partial(builder.diff, state, purge=purge),
             is_proof=not has_commands,
         ),
     )
