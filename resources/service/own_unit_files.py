@@ -1,4 +1,4 @@
-"""The unit files that reactor makes for a unit of its own: none may hide another, and systemd must read them."""
+"""The unit files that reactor makes for a unit of its own: refuses names that are taken, and lets systemd read the files."""
 
 from __future__ import annotations
 
