@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 from apt_root import AptRoot
 from deb_packages import Deb
@@ -29,6 +31,16 @@ def apt(tmp_path, monkeypatch):
     root.update()
     monkeypatch.setitem(providers.made, "apt", root.provider())
     return root
+
+
+@pytest.fixture
+def forbid_programs(monkeypatch):
+    """Once called, a program that is started for a package fails the test."""
+
+    async def refuse(*_):
+        raise AssertionError("a program was started")
+
+    return partial(monkeypatch.setattr, "reactor.resources.package.commands.run", refuse)
 
 
 @pytest.fixture(scope="session")

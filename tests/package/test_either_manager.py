@@ -37,14 +37,10 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
 
 
 @pytest.mark.parametrize("options", [RunOptions(), DRY_RUN])
-async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch):
+async def test_when_all_is_well_no_program_is_started(options, host, forbid_programs):
     resources = [package(host, "tiny0"), package(host, "tiny1"), package(host, "nosuch", "absent")]
     await converge_once(*resources)
-
-    async def refuse(*_):
-        raise AssertionError("a program was started")
-
-    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
+    forbid_programs()
     ended, _ = await converge_once(*resources, options=options)
     assert ended.counts[Result.OK] == 3
 

@@ -82,13 +82,9 @@ async def test_a_package_is_installed_from_a_file_with_what_it_depends_on(host, 
     assert installed(host).startswith("1.0")
 
 
-async def test_what_is_installed_starts_no_program_and_needs_no_file(host, files, monkeypatch):
+async def test_what_is_installed_starts_no_program_and_needs_no_file(host, files, forbid_programs):
     await checked(extra(host, files[0]))
-
-    async def refuse(*_):
-        raise AssertionError("a program was started")
-
-    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
+    forbid_programs()
     assert (await checked(extra(host, "/nonexistent/extra" + files[0].suffix))).result is Result.OK
 
 
@@ -105,15 +101,11 @@ async def test_present_is_the_version_that_the_file_holds_up_and_down(host, file
     assert installed(host).startswith("1.0")
 
 
-async def test_a_file_that_has_not_changed_is_read_once(host, files, monkeypatch):
+async def test_a_file_that_has_not_changed_is_read_once(host, files, forbid_programs):
     resource = extra(host, files[0])
     await checked(resource)
     assert (await checked(resource)).result is Result.OK
-
-    async def refuse(*_):
-        raise AssertionError("a program was started")
-
-    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
+    forbid_programs()
     assert (await checked(resource)).result is Result.OK
 
 
