@@ -88,6 +88,13 @@ def _names(field_name: str, info: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else (field_name,)
 
 
+def other_name(shape: Shape, name: str) -> str | None:
+    """Return another name of the field that is called ``name`` in the model of ``shape``; None if there is none."""
+    names = field_names(shape.model) if shape.model else {}
+    others = (other for other in shape.fields if other != name and names[other] == names.get(name))
+    return next(others, None)
+
+
 def _shape(annotation: Any) -> Shape:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
 from reactor.manifest.phrasing import hint_for_choice, hint_home, listed, shown
-from reactor.manifest.scalar_types import Shape, field_names
+from reactor.manifest.scalar_types import Shape, field_names, other_name
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.named_tuple import NamedTuple
@@ -126,7 +126,11 @@ class Inspector:
         self._add("R0108", f"{self._subject} requires the property {name!r}", path[:-1], hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
-        word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
+        word, shape = str(path[-1]), self._shape_at(path[:-1])
+        if other := other_name(shape, word):
+            self._add("R0112", f"{other} and {word} are the same property", path, "keep one of them")
+            return
+        known = sorted(shape.fields)
         suggestion = hint_home(word, known) or did_you_mean(word, known)
         hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
         subject = self._declaration.find(self._model, path[:-1]).label or self._subject

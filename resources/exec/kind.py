@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import AliasChoices, Field, PrivateAttr, model_validator
+from pydantic import AliasChoices, Field, PrivateAttr
 
 from reactor import (
     Action,
     Duration,
     Flag,
-    InvalidPropertiesError,
     PathState,
     PathWatch,
     Plan,
@@ -114,14 +113,6 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     def is_label(cls, properties: Collection[str]) -> bool:
         """Whether the name is only a label, because there is a `command`."""
         return "command" in properties
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reject_both_spellings(cls, properties: Any) -> Any:
-        if isinstance(properties, dict) and {"refreshonly", "refresh_only"} <= properties.keys():
-            message = "refreshonly and refresh_only are the same property"
-            raise InvalidPropertiesError([PropertyProblem(("refresh_only",), message, "keep one of them")])
-        return properties
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Commands that can't be parsed, and a PATH that is set twice."""

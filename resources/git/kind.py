@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, ConfigDict, Field
 
 from reactor import (
     AbsolutePath,
     Claim,
     Duration,
     Flag,
-    InvalidPropertiesError,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -68,14 +67,6 @@ class Git(Resource[GitState], kind="git"):
     """The interval at which the server is asked for new commits; never for a commit in `revision`."""
     timeout: Annotated[Duration, Field(gt=0)] = 600.0
     """The longest time that one command of git may take."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reject_both_spellings(cls, properties: Any) -> Any:
-        if isinstance(properties, dict) and {"revision", "ref"} <= properties.keys():
-            message = "revision and ref are the same property"
-            raise InvalidPropertiesError([PropertyProblem(("ref",), message, "keep one of them")])
-        return properties
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""

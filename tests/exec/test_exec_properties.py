@@ -56,11 +56,6 @@ def test_the_defaults_are_those_of_the_documentation():
         ({"onlyif": ""}, ("onlyif",), "the command is empty"),
         ({"unless": "x\\"}, ("unless",), "a backslash at the end escapes nothing"),
         ({"path": "/bin", "environment": ["A=1", "PATH=/x"]}, ("environment", 1), "PATH is set here and by `path`"),
-        (
-            {"refreshonly": True, "refresh_only": True},
-            ("refresh_only",),
-            "refreshonly and refresh_only are the same property",
-        ),
     ],
 )  # fmt: skip
 def test_a_bad_property_is_refused_where_it_stands(properties, path, message):

@@ -91,6 +91,12 @@ def test_a_property_may_go_by_another_name(read):
     assert reading.positions == [(1, 39)]
 
 
+def test_a_property_may_not_go_by_both_names(read):
+    [problem] = read("resources: [{job: [{a: {refresh_only: true, refreshonly: true}}]}]").diagnostics
+    assert (problem.code, problem.message) == ("R0112", "refreshonly and refresh_only are the same property")
+    assert problem.hint == "keep one of them"
+
+
 def test_a_relative_path_starts_at_the_directory_of_the_manifest(tmp_path, monkeypatch):
     (tmp_path / "site.yaml").write_text(page("source: files/a"))
     monkeypatch.chdir(tmp_path)
