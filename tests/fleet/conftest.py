@@ -1,6 +1,8 @@
 import sys
 
 import pytest
+import trio
+from fleet_server import FleetServer
 from nats_servers import PATIENCE, NatsServer
 from nats_site import Run, Site
 from processes_of_cli import environment, spawned
@@ -16,6 +18,15 @@ def server(tmp_path_factory):
     """One server with JetStream for the tests of a module."""
     with NatsServer(tmp_path_factory.mktemp("nats")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """One server with the accounts and streams of a fleet for the tests of a module."""
+    made = FleetServer(tmp_path_factory.mktemp("fleet"))
+    with made.server:
+        trio.run(made.make_streams)
+        yield made
 
 
 @pytest.fixture

@@ -42,14 +42,6 @@ from reactor.fleet.wire.tokens import signed_token
 REFUSED = (DeniedError, NoAnswerError, ApiError)
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory):
-    made = FleetServer(tmp_path_factory.mktemp("fleet"))
-    with made.server:
-        trio.run(made.make_streams)
-        yield made
-
-
 def test_init_again_changes_nothing(tmp_path):
     first = make_operator_directory(str(tmp_path / "operator"))
     assert set(first.changed) == {

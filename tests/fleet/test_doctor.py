@@ -64,14 +64,6 @@ def signers(tmp_path_factory):
     return str(directory / "signers")
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory):
-    made = FleetServer(tmp_path_factory.mktemp("doctor"))
-    with made.server:
-        trio.run(made.make_streams)
-        yield made
-
-
 @pytest.fixture
 def home(fleet):
     return remember(fleet)

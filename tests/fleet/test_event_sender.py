@@ -29,14 +29,6 @@ from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 
 
-@pytest.fixture(scope="module")
-def fleet_server(tmp_path_factory):
-    made = FleetServer(tmp_path_factory.mktemp("events"))
-    with made.server:
-        trio.run(made.make_streams)
-        yield made
-
-
 def event(name, error=None):
     return Checked(
         time.time(), f"file#/{name}", Result.CHANGED, Cause.DRIFT, 0.001, ("updated",), error=error
@@ -86,9 +78,9 @@ def refs(batches):
     return [each["ref"] for _, events, _ in batches for each in events]
 
 
-async def test_events_arrive_in_order_in_batches_within_the_limits(fleet_server, tmp_path):
+async def test_events_arrive_in_order_in_batches_within_the_limits(fleet, tmp_path):
     names = [f"n{number}" for number in range(MOST_EVENTS + 50)]
-    async with fleet_server.connected("web1") as js, fleet_server.connected() as operator:
+    async with fleet.connected("web1") as js, fleet.connected() as operator:
         sending = Sending(js, "web1", tmp_path)
         sending.record(*names)
         sending.record("large", error="x" * 2000)
@@ -107,8 +99,8 @@ async def test_events_arrive_in_order_in_batches_within_the_limits(fleet_server,
         sending.journal.close()
 
 
-async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_server, tmp_path):
-    async with fleet_server.connected("web2") as js, fleet_server.connected() as operator:
+async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet, tmp_path):
+    async with fleet.connected("web2") as js, fleet.connected() as operator:
         sending = Sending(js, "web2", tmp_path)
         sending.record("a", "b")
         acknowledge, sending.log.acknowledge = sending.log.acknowledge, None  # the process ends before it
@@ -128,10 +120,10 @@ async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_serve
 
 @pytest.mark.parametrize("ahead", [-7200, 7200])
 async def test_events_since_a_time_are_those_of_the_servers_clock_when_that_of_a_host_is_wrong(
-    fleet_server, tmp_path, ahead
+    fleet, tmp_path, ahead
 ):
     name = f"clock{ahead}"
-    async with fleet_server.connected(name) as js, fleet_server.connected() as operator:
+    async with fleet.connected(name) as js, fleet.connected() as operator:
         sending = Sending(js, name, tmp_path, clock=lambda: time.time() + ahead)
         for word, ago in (("old", 3600), ("new", 60)):
             sending.journal.record(replace(event(word), time=time.time() + ahead - ago))
@@ -208,12 +200,12 @@ async def everything_of(js, name):
     return found
 
 
-async def test_who_has_read_all_batches_of_a_host_can_not_drop_the_next(fleet_server, tmp_path):
+async def test_who_has_read_all_batches_of_a_host_can_not_drop_the_next(fleet, tmp_path):
     """The servers look for a message id among those of all hosts, and mallory sends each that it can think of first."""
     async with (
-        fleet_server.connected("web6") as js,
-        fleet_server.connected("mallory") as mallory,
-        fleet_server.connected() as operator,
+        fleet.connected("web6") as js,
+        fleet.connected("mallory") as mallory,
+        fleet.connected() as operator,
     ):
         sending = Sending(js, "web6", tmp_path)
         sending.record("a", "b")
@@ -247,11 +239,9 @@ async def at_once(work, *arguments, **_):
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["a clone beside it", "a restored snapshot"])
-async def test_events_of_a_copied_journal_arrive_although_their_ids_were_used(
-    fleet_server, tmp_path, at_once
-):
+async def test_events_of_a_copied_journal_arrive_although_their_ids_were_used(fleet, tmp_path, at_once):
     name = "web7" if at_once else "web8"
-    async with fleet_server.connected(name) as js, fleet_server.connected() as operator:
+    async with fleet.connected(name) as js, fleet.connected() as operator:
         for directory in ("first", "copy"):
             (tmp_path / directory).mkdir()
         first = Sending(js, name, tmp_path / "first")

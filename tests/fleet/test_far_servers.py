@@ -3,8 +3,6 @@
 import signal
 
 import pytest
-import trio
-from fleet_server import FleetServer
 from known_fleet import remember
 from ports import free_port
 from turns import turns
@@ -26,22 +24,14 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    made = FleetServer(tmp_path_factory.mktemp("far"))
-    with made.server:
-        trio.run(made.make_streams)
-        yield made
-
-
 def say(reactor, home, words):
     return reactor("fleet", words[0], "--home", home, *words[1:])
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_where_nothing_listens_a_command_fails_soon(reactor, world, words):
+def test_where_nothing_listens_a_command_fails_soon(reactor, fleet, words):
     port = free_port()
-    home = world.fleet_server.directory
+    home = fleet.fleet_server.directory
     save_servers(home, (f"nats://127.0.0.1:{port}",), None)
     for turn in turns(MOST):
         with turn:
@@ -50,15 +40,15 @@ def test_where_nothing_listens_a_command_fails_soon(reactor, world, words):
     assert f"127.0.0.1:{port}" in done.err
 
 
-def test_where_a_server_is_stopped_in_the_middle(reactor, world):
-    home = remember(world)
+def test_where_a_server_is_stopped_in_the_middle(reactor, fleet):
+    home = remember(fleet)
     assert say(reactor, home, ("status",)).code == 0
-    world.server.signal(signal.SIGSTOP)
+    fleet.server.signal(signal.SIGSTOP)
     try:
         for turn in turns(MOST):
             with turn:
                 done = say(reactor, home, ("status",))
     finally:
-        world.server.signal(signal.SIGCONT)
+        fleet.server.signal(signal.SIGCONT)
     assert (done.code, done.out) == (1, "")
-    assert str(world.server.port) in done.err
+    assert str(fleet.server.port) in done.err

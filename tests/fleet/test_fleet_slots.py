@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import trio
-from fleet_server import FleetServer
 from nats_servers import PATIENCE
 from slot_hosts import Crowd, slots_of
 
@@ -16,14 +15,6 @@ from reactor.fleet.slot_holder import Holder
 from reactor.resource.common_properties import Slot
 
 REF = "service#app"
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory):
-    made = FleetServer(tmp_path_factory.mktemp("slots"))
-    with made.server:
-        trio.run(made.make_streams)
-        yield made
 
 
 class Waiting:
