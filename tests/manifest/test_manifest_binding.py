@@ -247,6 +247,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("contents: x"), "did you mean 'content'?"),
         (page("zzz: x"), "it takes after, alias, content, "),
         (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        (page("reverse: true"), "write meta: {reverse: ...}"),
         (page("notify: job#a"), "reverse it: write subscribe"),
         (page("before: job#a"), "reverse it: write require"),
         (page("when: x"), "write control: {if: EXPRESSION}"),
