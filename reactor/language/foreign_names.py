@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from typing import Final
 
@@ -35,6 +36,10 @@ _FACTS_APART: Final = {
         ("memtotal_mb", "memory_mb", "memorysize", "memorysize_mb", "mem_total"), _BYTES.format("virtual")
     ),
     **dict.fromkeys(("swaptotal_mb", "swapsize", "swapsize_mb", "swap_total"), _BYTES.format("swap")),
+    "check_mode": "no value depends on --noop: remove it",
+    "date_time": "the time of loading is now(): now().Format('2006-01-02')",
+    "env": "the environment is in Environ: Environ.HOME",
+    "managed": "write the text itself, such as: managed by reactor",
     "is_virtual": "write Facts.host.info.virtualizationRole == 'guest'",
 }
 """Name of a fact that is not the same here -> the hint."""
@@ -94,7 +99,7 @@ _FUNCTIONS: Final = {
     "ipv6": _IPADDR,
     "items2dict": "did you mean fromPairs?",
     "length": "did you mean len?",
-    "mandatory": "a missing value is an error by itself: it is not needed",
+    "list": "a list is one already: it is not needed",
     "md5": _NO_HASH,
     "merge": _MERGE,
     "password_hash": _OPENSSL,
@@ -222,6 +227,14 @@ def variable_meant(name: str) -> str | None:
 def function_meant(name: str) -> str | None:
     """Return the hint for a function or filter of another program in an expression; None for other names."""
     return _FUNCTIONS.get(name)
+
+
+def piped_meant(name: str) -> str:
+    """Return the hint for ``| name`` without parentheses, as a filter of another program is written."""
+    hint = function_meant(name) or f"a pipe leads into a call: | {name}()"
+    if meant := re.match(r"did you mean (\w+)\?", hint):
+        return f"{meant[0]} Write | {meant[1]}(){hint.removeprefix(meant[0])}"
+    return hint
 
 
 def method_meant(name: str, functions: Container[str]) -> str | None:
