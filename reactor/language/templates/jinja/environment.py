@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound, Undefined, nodes
 from jinja2.compiler import CodeGenerator, Frame, operators
-from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -29,6 +28,7 @@ from reactor.language.templates.jinja.charged_calls import (
     count_call,
     weighed,
 )
+from reactor.language.templates.jinja.filters import ALL, plain
 from reactor.language.templates.missing_values import no_value
 
 _loader: ContextVar[Loader] = ContextVar("loader")
@@ -201,7 +201,8 @@ def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> Limit
         loader=_Loader(),
         cache_size=0,
     )
-    found.filters = bounded(FILTERS)
+    found.filters = bounded(ALL)
+    found.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": plain}
     del found.globals["lipsum"]
     return found
 
