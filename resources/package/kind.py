@@ -41,8 +41,8 @@ from reactor.resources.package.property_checks import (
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 
-_NEVER_PACKAGED = ("/media/", "/mnt/", "/proc/", "/root/", "/sys/")
-"""Directories in which the Filesystem Hierarchy Standard leaves everything to the host."""
+_NEVER_PACKAGED = ("/etc/reactor/", "/home/", "/media/", "/mnt/", "/proc/", "/root/", "/srv/", "/sys/")
+"""Directories in which the Filesystem Hierarchy Standard leaves everything to the host, and that of our manifests."""
 
 
 class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
