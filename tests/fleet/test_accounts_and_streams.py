@@ -18,6 +18,7 @@ from reactor.fleet.link.errors import (
     IdentityError,
     LinkError,
     NoAnswerError,
+    NoRespondersError,
     TooLargeError,
 )
 from reactor.fleet.link.jetstream import JetStream
@@ -267,6 +268,19 @@ async def test_a_host_does_all_that_it_should(fleet):
         with pytest.raises(ApiError):
             await web1.key_value("reactor_slots").create("app.0.web1", b"web1", ttl=60)
         await web1.key_value("reactor_slots").delete("app.0.web1", revision=revision)
+
+
+async def test_a_host_asks_once_for_what_it_may_not_know_while_a_stream_is_away(tmp_path):
+    """The server logs each denied request, and all hosts try again all the time."""
+    bare = FleetServer(tmp_path)
+    with bare.server:
+        async with bare.connected("web1") as js:
+            subject = "$KV.reactor_state.web1"
+            for each in ("1", "2"):
+                with pytest.raises(NoRespondersError):
+                    await js.publish(subject, b"", message_id=each, stream="KV_reactor_state")
+    log = (bare.server.directory / "log").read_text()
+    assert log.count("$JS.API.STREAM.INFO.KV_reactor_state") == 1
 
 
 async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
