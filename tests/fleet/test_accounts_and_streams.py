@@ -131,6 +131,18 @@ def test_keys_that_lack_an_old_one_stay_damaged(tmp_path):
     assert file.read_text() == damaged
 
 
+@pytest.mark.parametrize("name", ["operator.creds", "admit.json", "accounts.conf"])
+def test_a_machine_with_a_part_of_the_directory_of_a_fleet_does_not_get_keys_of_another(tmp_path, name):
+    make_operator_directory(str(tmp_path / "whole"))
+    part = tmp_path / "part"
+    part.mkdir()
+    (tmp_path / "whole" / name).rename(part / name)
+    with pytest.raises(KeyringError, match=f"has {name} of a fleet, and no keys.json") as caught:
+        make_operator_directory(str(part))
+    assert "where keys.json is" in caught.value.hint
+    assert [each.name for each in part.iterdir()] == [name]
+
+
 def test_keys_that_can_not_be_read_are_not_made_again(tmp_path):
     make_operator_directory(str(tmp_path))
     (tmp_path / "keys.json").write_text("{")
