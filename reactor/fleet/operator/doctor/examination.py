@@ -98,7 +98,7 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
             return await streams_checks(JetStream(connection, seconds=_REQUEST), size, init)
 
     async def accounts() -> list[Check]:
-        return await accounts_checks(load_operator_directory(home), system, _REST)
+        return await accounts_checks(load_operator_directory(home), system, _REST, init)
 
     async def admit_user() -> list[Check]:
         return [await user_check("user of the admitting service", admitting, _REST)]
