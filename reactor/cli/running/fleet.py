@@ -30,7 +30,13 @@ from reactor.fleet.operator.server_config import (
     load_operator_directory,
     make_operator_directory,
 )
-from reactor.fleet.operator.session import operator_session, save_servers
+from reactor.fleet.operator.session import (
+    AUTHORITY,
+    SERVERS,
+    copy_authority,
+    operator_session,
+    save_servers,
+)
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams
 from reactor.fleet.rollout import commands
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -59,10 +65,11 @@ def initialize(
     try:
         Pool(servers)
         files = make_operator_directory(home, life)
-        is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
+        written = [AUTHORITY] if ca and copy_authority(home, ca) else []
+        written += [SERVERS] if save_servers(home, servers, AUTHORITY if ca else None) else []
     except (KeyringError, ContextError) as error:
         fail_for(error)
-    for name in (*files.changed, *(["servers.json"] if is_new else [])):
+    for name in (*files.changed, *written):
         click.echo(f"wrote {files.path(name)}")
     try:
         changes = trio.run(_make_streams, home, replicas, ccm_publishers)
@@ -75,7 +82,7 @@ def initialize(
         fail_for(error, 1)
     for line in changes:
         click.echo(line)
-    if not changes and not files.changed and not is_new:
+    if not changes and not files.changed and not written:
         click.echo("all is as it should be")
     if ccm_publishers:
         notice("with --ccm-publishers, any host that registers can wipe the registry", None)
