@@ -128,8 +128,11 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
     )
     done = reactor("fleet", "expel", "--home", world.home, "web7", "--rekey")
     assert done.out == "expelled web7: its keys are revoked on one; it may join again with new keys\n"
-    done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
-    assert done.code == 0, done.err
+    join = ("fleet", "join", token("--uses", "2"), "--name", "web7", "--config", world.config("web7-anew"))
+    for restart in (False, True):
+        done = reactor(*join)
+        assert done.code == 0, done.err
+        assert ("'reactor fleet follow' that goes on here must be started again" in done.err) is restart
     done = reactor("fleet", "expel", "--home", world.home, "nobody")
     assert (done.code, "error[R1022]: there is no host nobody" in done.err) == (1, True)
     service.send_signal(signal.SIGTERM)

@@ -98,7 +98,8 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
     """Let this host join."""
     try:
         token = Token.from_text(sys.stdin.read(1 << 17) if text == "-" else text)
-        name = name or host_in(config) or _own_name()
+        before = host_in(config)
+        name = name or before or _own_name()
         if not is_host_id(name):
             raise TokenError(
                 f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end",
@@ -118,6 +119,8 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
 
     for path in run_or_fail(joined):
         click.echo(f"wrote {path}")
+    if before is not None:
+        notice("a run of 'reactor fleet follow' that goes on here must be started again", None)
 
 
 def _own_name() -> str:
