@@ -210,11 +210,15 @@ def _admission(js: JetStream, home: str, life: int = LIFE) -> Admission:
 async def _answer(js: JetStream, admission: Admission, message: Message) -> Answered | None:
     """Answer one message, and print that.
 
-    While the servers can't store anything, it is not answered, and the host repeats it.
+    While the servers can't store anything, it is not answered, and the host repeats it. `doctor` sends an empty one, to
+    see whether the service is there.
     """
     if message.reply is None:
         return None
     try:
+        if not message.data:
+            await js.connection.publish(message.reply)
+            return None
         done = await admission.answer(message.data)
         await js.connection.publish(message.reply, done.data)
         await js.connection.flush()

@@ -146,10 +146,10 @@ def _account_check(role: str, is_same: bool, config: str, init: str) -> Check:
     return wrong(name, words, f"{init}; then copy {config} to the servers, for when they start")
 
 
-async def user_check(name: str, options: Options, seconds: float) -> Check:
+async def user_checks(name: str, options: Options, seconds: float) -> list[Check]:
     """Check that the servers accept a user."""
     try:
         async with connected(options, seconds=seconds):
-            return Check(name)
+            return [Check(name)]
     except ReactorError as error:
-        return wrong(name, error.message, error.hint)
+        return [wrong(name, error.message, error.hint)]
