@@ -13,6 +13,7 @@ import trio
 
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.running.fleet_session import run_or_fail, within, within_until_signal
+from reactor.console.number_format import counted
 from reactor.errors import ReactorError
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.invitation import Token, TokenError
@@ -73,7 +74,7 @@ def make_token(
     token = within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
     click.echo(token.to_text())
     found = token.invited
-    hosts = "1 host" if uses == 1 else f"{uses} hosts"
+    hosts = counted(uses, "host")
     notice(
         f"the token {found.id} is for {hosts}; it is a secret", f"reactor fleet invite --withdraw {found.id}"
     )
