@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from package_checks import converge, package
+from one_shot import checked
+from package_checks import package
 
 from reactor.engine.events import Result
 from reactor.testing.story import converge_once, running
@@ -28,17 +29,17 @@ def remove(host, name):
 @pytest.mark.parametrize("ensure", ["present", "latest"])
 async def test_a_declared_dependency_stays_when_nothing_needs_it_any_more(depended, ensure):
     declared = package(depended, "app", ensure)
-    assert (await converge(declared, noop=True)).actions == (f"Would have {MARKED}",)
-    check = await converge(declared)
+    assert (await checked(declared, noop=True)).actions == (f"Would have {MARKED}",)
+    check = await checked(declared)
     assert (check.error, check.actions) == (None, (MARKED,))
-    assert (await converge(declared)).result is Result.OK
+    assert (await checked(declared)).result is Result.OK
     remove(depended, "dependent")
     assert depended.packages.keys() == {"app"}
 
 
 async def test_a_change_of_its_version_says_so_too(depended):
     older = "2.0-1" if depended.manager == "apt" else "2.0-9.el9"
-    check = await converge(package(depended, "app", older))
+    check = await checked(package(depended, "app", older))
     assert (check.error, check.actions) == (None, (f"downgraded to {older} and {MARKED}",))
     remove(depended, "dependent")
     assert depended.packages.keys() == {"app"}
@@ -46,7 +47,7 @@ async def test_a_change_of_its_version_says_so_too(depended):
 
 async def test_a_mark_and_a_hold_are_one_change(apt):
     apt.install("dependent")
-    check = await converge(package(apt, "app", hold=True))
+    check = await checked(package(apt, "app", hold=True))
     assert (check.error, check.actions) == (None, (f"held and {MARKED}",))
     assert apt.run("apt-mark", "showauto") == ""
     assert apt.run("apt-mark", "showhold") == "app\n"
@@ -59,7 +60,7 @@ async def test_a_mark_has_no_part_in_the_transaction_of_others(depended):
 
 
 async def test_a_mark_as_a_dependency_does_not_hinder_a_removal(depended):
-    check = await converge(package(depended, "app", "absent"))
+    check = await checked(package(depended, "app", "absent"))
     assert (check.error, check.actions) == (None, ("uninstalled; also removed dependent",))
 
 
