@@ -18,10 +18,24 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from reactor.errors import Place, ReactorError
 
 _LONGEST = 200
 """The most characters of an error message, which may quote a long value."""
+
+
+_NO_SUCH_KEY: Final = re.compile(
+    r"(?:'dict object' has no attribute|there is no key|there is no field or method) '(\w+)'"
+)
+"""The whole message that a map of the data has no key, of each template language."""
+
+
+def _has_word(source: str, line: int, word: str) -> bool:
+    text = "".join(source.splitlines()[line - 1 : line])
+    return re.search(rf"\b{re.escape(word)}\b", text) is not None
 
 
 class FunctionError(ReactorError):
@@ -90,8 +104,14 @@ class TemplateError(ReactorError):
         self.line = line
         self.column = column
 
-    def without_words(self) -> TemplateError:
-        """Return the same error without its message, which may quote secret data."""
+    def without_words(self, source: str = "") -> TemplateError:
+        """Return the same error without its message, which may quote secret data.
+
+        That a key is missing is no secret if the ``source`` of the template has this key, as a word in the same line.
+        """
+        if (found := _NO_SUCH_KEY.fullmatch(self.message)) and _has_word(source, self.line, found[1]):
+            hint = f"give {found[1]} a default, or test whether it is there"
+            return TemplateError(self.message, self.name, self.line, self.column, hint, code=self.code)
         words = "the template failed, and why is not shown: the data hold secrets"
         hint = "to see why, use a copy of the manifest with invented values in place of the secrets"
         return TemplateError(words, self.name, self.line, self.column, hint, code=self.code)
@@ -105,7 +125,7 @@ class TemplateSourceError(TemplateError):
 
     code = "R0306"
 
-    def without_words(self) -> TemplateError:
+    def without_words(self, source: str = "") -> TemplateError:  # noqa: ARG002 - as in the base class
         """Return the error itself, because its message quotes no data."""
         return self
 

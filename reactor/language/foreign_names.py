@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from typing import Final
 
@@ -35,6 +36,10 @@ _FACTS_APART: Final = {
         ("memtotal_mb", "memory_mb", "memorysize", "memorysize_mb", "mem_total"), _BYTES.format("virtual")
     ),
     **dict.fromkeys(("swaptotal_mb", "swapsize", "swapsize_mb", "swap_total"), _BYTES.format("swap")),
+    "check_mode": "no value depends on --noop: remove it",
+    "date_time": "the time of loading is now(): now().Format('2006-01-02')",
+    "env": "the environment is in Environ: Environ.HOME",
+    "managed": "write the text itself, such as: managed by reactor",
     "is_virtual": "write Facts.host.info.virtualizationRole == 'guest'",
 }
 """Name of a fact that is not the same here -> the hint."""
@@ -94,7 +99,7 @@ _FUNCTIONS: Final = {
     "ipv6": _IPADDR,
     "items2dict": "did you mean fromPairs?",
     "length": "did you mean len?",
-    "mandatory": "a missing value is an error by itself: it is not needed",
+    "list": "a list is one already: it is not needed",
     "md5": _NO_HASH,
     "merge": _MERGE,
     "password_hash": _OPENSSL,
@@ -140,37 +145,30 @@ _TOKENS: Final = {
 _IN_MANIFEST: Final = "Jinja2 has none: compute it in the manifest, and write data.x here: data: {x: "
 _ONLY_IN_GO: Final = "Jinja2 has none: write the template with 'engine: go', which has "
 _FILTERS: Final = {
-    "b64decode": _IN_MANIFEST + '"{{ fromBase64(Data.x) }}"}',
-    "b64encode": _IN_MANIFEST + '"{{ toBase64(Data.x) }}"}',
     "basename": "did you mean split? Write (path.split('/') | last)",
     "bool": "true and false of the data are no strings: it is not needed",
-    "combine": "write dict(a, **b): of a key in both, the second value counts",
     "dict2items": "did you mean items?",
     "difference": "write a | reject('in', b) | list",
     "dirname": "did you mean rsplit? Write path.rsplit('/', 1)[0]",
     "flatten": _IN_MANIFEST + '"{{ flatten(Data.x) }}"}',
-    "from_json": _IN_MANIFEST + '"{{ fromJSON(Data.x) }}"}',
     "from_yaml": "write the YAML into the data of the manifest, or into a file for --data-file",
-    "hash": _ONLY_IN_GO + "sha256sum and sha1sum",
     "intersect": "write a | select('in', b) | list",
     "ipaddr": _IPADDR,
     "ipv4": _IPADDR,
     "ipv6": _IPADDR,
     "items2dict": _IN_MANIFEST + '"{{ fromPairs(Data.x) }}"}',
     "mandatory": "a missing value is an error by itself: it is not needed",
-    "md5": _ONLY_IN_GO + "sha256sum and sha1sum",
+    "base64_decode": "did you mean b64decode?",
+    "base64_encode": "did you mean b64encode?",
+    "json": "did you mean to_json?",
+    "md5": "write hash('md5')",
     "password_hash": _OPENSSL,
     "regex_findall": _ONLY_IN_GO + "regexFindAll",
-    "regex_replace": "did you mean replace? It replaces a text; a template with 'engine: go' has regexReplaceAll for a pattern",
-    "regex_search": _ONLY_IN_GO + "regexFind; whether x has a text is 'text' in x",
-    "sha1": _ONLY_IN_GO + "sha256sum and sha1sum",
-    "sha256": _ONLY_IN_GO + "sha256sum and sha1sum",
+    "sha1": "write hash('sha1')",
+    "sha256": "write hash('sha256')",
     "ternary": "write ('a' if x else 'b')",
-    "toYaml": "did you mean tojson? JSON is YAML, too",
-    "to_json": "did you mean tojson?",
-    "to_nice_json": "did you mean tojson? Write tojson(indent=2)",
-    "to_nice_yaml": "did you mean tojson? JSON is YAML, too: tojson(indent=2)",
-    "to_yaml": "did you mean tojson? JSON is YAML, too",
+    "toYaml": "did you mean to_nice_yaml?",
+    "yaml": "did you mean to_yaml?",
     "union": "write (a + b) | unique | list",
 }
 """Filter of Ansible -> what to write in a template of Jinja2."""
@@ -222,6 +220,14 @@ def variable_meant(name: str) -> str | None:
 def function_meant(name: str) -> str | None:
     """Return the hint for a function or filter of another program in an expression; None for other names."""
     return _FUNCTIONS.get(name)
+
+
+def piped_meant(name: str) -> str:
+    """Return the hint for ``| name`` without parentheses, as a filter of another program is written."""
+    hint = function_meant(name) or f"a pipe leads into a call: | {name}()"
+    if meant := re.match(r"did you mean (\w+)\?", hint):
+        return f"{meant[0]} Write | {meant[1]}(){hint.removeprefix(meant[0])}"
+    return hint
 
 
 def method_meant(name: str, functions: Container[str]) -> str | None:

@@ -11,7 +11,7 @@ from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
-from reactor.manifest.phrasing import shown
+from reactor.manifest.phrasing import NAMES, shown
 from reactor.manifest.resource_factory import Bound, ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
@@ -118,6 +118,8 @@ class Binder:
             name = node.get("name")
             for iteration in self._iterations(model, str(name), declaration):
                 values = iteration.reader.read(node, model, self._loops.keys(node)).over(general.values)
+                if name is None:
+                    self._resource_table.broken.update(f"{kind}#{each}" for each in _names_below(node))
                 self._factory.make(model, declaration, values, iteration.expression_context)
         elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
@@ -153,8 +155,9 @@ class Binder:
                 continue
             self._resource_table.broken.add(f"{model.kind}#{name}")
             if body is not INVALID:
-                message = f"the properties of {shown(name)} are a map, not {shown(body)}"
-                self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
+                from reactor.manifest.malformed_entries import report_body  # noqa: PLC0415 - only for an error
+
+                report_body(model, item, self._problems)
 
     def _bound_list(
         self,
@@ -328,6 +331,6 @@ def _is_list_without_dashes(node: Mapping, model: type[Resource]) -> bool:
 def _names_below(node: Any) -> list[str]:
     """Return the names of the resources declared below a kind, also where their declarations are invalid."""
     if isinstance(node, Mapping):
-        return [name] if isinstance(name := node.get("name"), str) else []
-    items = node if isinstance(node, list) else []
-    return [name for item in items if isinstance(item, Mapping) for name in item]
+        return [name for key in NAMES if isinstance(name := node.get(key), str)]
+    items = [item for item in node if isinstance(item, Mapping)] if isinstance(node, list) else []
+    return [name for item in items for name in (*item, *(_names_below(item) if len(item) > 1 else ()))]

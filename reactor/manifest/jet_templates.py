@@ -66,11 +66,11 @@ def render(
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body
-    loader, missing = _Loader(read_file), MissingValues(strict=data.strict)
+    name, loader, missing = body if is_file else "jet", _Loader(read_file), MissingValues(strict=data.strict)
     try:
         compiled = sandboxed_engine("jet").compile(
             source,
-            name=body if is_file else "jet",
+            name=name,
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
             loader=loader,
         )
@@ -79,7 +79,8 @@ def render(
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
         if data.has_secrets:
-            raise FunctionError(str(error.without_words()), code=error.code) from None
+            shown = error.without_words(source if error.name == name else "")
+            raise FunctionError(str(shown), shown.hint, code=error.code) from None
         raise FunctionError(str(error), error.hint or None, code=error.code) from error
     for each in missing.warnings:
         note(str(each))

@@ -7,7 +7,9 @@ from typing import Any
 
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, TASKS, kind_meant, listed, shown
+from reactor.manifest.scalar_types import UNKNOWN, Shape
 from reactor.manifest.source import Problems
+from reactor.resource.base import Resource
 
 
 def is_task(entry: Mapping) -> bool:
@@ -44,6 +46,25 @@ def report_item(item: Any, at: int, problems: Problems) -> None:
     problems.add(
         "R0105", f"an item of the list is a name with its properties, not {shown(item or None)}", at, hint
     )
+
+
+def report_body(model: type[Resource], item: Mapping, problems: Problems) -> None:
+    """Report an item whose name leads to something that is no map of properties."""
+    [(name, body)] = item.items()
+    message = f"the properties of {shown(name)} are a map, not {shown(body)}"
+    problems.add("R0105", message, item.value_at(name), _hint_on_body(model, name, body))
+
+
+def _hint_on_body(model: type[Resource], name: str, body: Any) -> str:
+    if name in NAMES and isinstance(body, str) and body.isprintable():
+        return f"write '- {body}:', and the properties below it"
+    fields = Shape(model=model).fields
+    state = fields.get("ensure", UNKNOWN)
+    if isinstance(body, str) and (body in state.choices or (str in state.scalars and not state.choices)):
+        return f"write '- {name}: {{ensure: {body}}}'"
+    if "value" in fields and isinstance(body, str | int | float):
+        return f"write '- {name}: {{value: {body}}}'"
+    return "write each as 'property: value'"
 
 
 def _hint_on_item(item: Mapping) -> str:

@@ -42,6 +42,7 @@ _IF = "write control: {if: EXPRESSION}"
 
 _ONE_HOST = "remove it: a manifest is about one host; 'reactor push' brings it to many"
 
+_PORT = "a port stands behind its protocol: accept: tcp/22"
 _KEY = "an SSH key is a resource of its own: authorized_key"
 
 _HOME: Final = {
@@ -79,26 +80,17 @@ _HOME: Final = {
     "no_log": ("name", "remove it: mark the value as secret, by '# @secret' in the data or secret(...)"),
     "retries": ("meta", "write meta: {retry: 3, delay: 10s}"),
     "run_once": ("name", _ONE_HOST),
+    "dport": ("accept", _PORT),
+    "port": ("accept", _PORT),
+    "ports": ("accept", _PORT),
+    "proto": ("accept", _PORT),
+    "protocol": ("accept", _PORT),
     "ssh_key_file": ("manage_home", _KEY),
     "ssh_keys": ("manage_home", _KEY),
     "sshkeys": ("manage_home", _KEY),
     "tags": ("name", "remove it: 'reactor run --only' and '--exclude' select by kind and name"),
     "until": ("health_checks", "write it as a command under health_checks, with tries and try_sleep"),
     "update_cache": ("name", "remove it: lists are fetched when a package is looked for"),
-    "become_user": ("user", "did you mean 'user'?"),
-    "address": ("ip", "did you mean 'ip'?"),
-    "allow": ("accept", "did you mean 'accept'?"),
-    "baseurl": ("url", "did you mean 'url'?"),
-    "chdir": ("cwd", "did you mean 'cwd'?"),
-    "file": ("path", "did you mean 'path'?"),
-    "gid": ("group", "did you mean 'group'?"),
-    "interface": ("in", "did you mean 'in'?"),
-    "job": ("command", "did you mean 'command'?"),
-    "regexp": ("match", "did you mean 'match'?"),
-    "repo": ("url", "did you mean 'url'?"),
-    "src": ("device", "did you mean 'device'?"),
-    "special_time": ("schedule", "did you mean 'schedule'?"),
-    "via": ("gateway", "did you mean 'gateway'?"),
     "virtualenv": (
         "requirements",
         "it is the name of the resource: write it before the colon, as in '- /opt/tools: {...}'",
@@ -108,6 +100,32 @@ _HOME: Final = {
     "loop": ("name", _LOOP),
 }
 """Word -> the property that replaces it or that shows that the word belongs to a resource, and the hint."""
+
+_PROPERTIES: Final = {
+    "path": "dest destfile file filename",
+    "extract_parent": "dest extract_path",
+    "accept": "allow",
+    "command": "exec job",
+    "cwd": "chdir",
+    "device": "src",
+    "from": "from_ip source src",
+    "gateway": "via",
+    "group": "gid",
+    "in": "in_interface iniface interface",
+    "ip": "address",
+    "key": "gpgkey pubkey",
+    "link": "dev iface interface",
+    "match": "regexp",
+    "on_calendar": "calendar schedule",
+    "out": "out_interface outiface",
+    "schedule": "special_time",
+    "source": "src",
+    "suites": "dist release",
+    "to": "destination",
+    "url": "baseurl repo src uri",
+    "user": "become_user",
+}
+"""Property -> the words for it in Ansible, Puppet and Salt; a word of several means the first that a kind has."""
 
 _STATES: Final = {
     "created": "present",
@@ -161,6 +179,11 @@ NAMES: Final = ("name", "path", "dest")
 
 def hint_home(word: str, known: Container[str]) -> str | None:
     """Return the hint for a word of another tool whose property is among ``known``; None for all other words."""
+    meant = next(
+        (each for each, words in _PROPERTIES.items() if each in known and word in words.split()), None
+    )
+    if meant:
+        return f"did you mean {meant!r}?"
     marker, hint = _HOME.get(word, ("", None))
     return hint if marker in known else None
 

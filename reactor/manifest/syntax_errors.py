@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -20,6 +21,8 @@ _SHORTER = (
 )
 _SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
+BRACES = "a string that starts with '{{' must be quoted"
+_REFERENCE = re.compile(r"\b(?P<kind>[A-Z]\w+)(?P<bracket>\[)['\"]?(?P<name>[^\]\n'\"]+)['\"]?\]")
 _QUOTE = "quote it if it is a string"
 _ADVICE = {
     "mapping values are not allowed": (
@@ -77,6 +80,8 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
         what = f"of {length:,} characters" if length > _LONGEST_KEY else "over several lines"
         problems.add("R0103", f"bad YAML: a key {what}", key_at, _SHORTER)
         return
+    if _follows_braces(problems, at):
+        return
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
     if context is not None and at == end:
@@ -85,8 +90,24 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     from reactor.manifest.foreign_documents import hint_for_code  # noqa: PLC0415 - only for an error
 
-    hint = hint_for_code(problems.source.file, text) or hint
+    hint = hint_for_code(problems.source.file, text) or _reference_meant(text, at) or hint
     problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
+
+
+def _follows_braces(problems: Problems, at: int) -> bool:
+    """Whether the line of ``at`` has a value that begins with braces without quotes, which is reported."""
+    line = problems.source.lines.place(at).line
+    return any(
+        each.message == BRACES and each.place and each.place.line == line for each in problems.sorted()
+    )
+
+
+def _reference_meant(text: str, at: int) -> str | None:
+    """Return how a reference of Puppet is written here, such as ``Service[nginx]`` with its bracket at ``at``."""
+    found = _REFERENCE.search(text, text.rfind("\n", 0, at) + 1)
+    if found is None or found.start("bracket") != at:
+        return None
+    return f"a reference is written kind#name: {found['kind'].lower()}#{found['name']}"
 
 
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.phrasing import hint_for_choice, hint_home, listed, shown
+from reactor.manifest.phrasing import NAMES, hint_for_choice, hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names, other_name
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.class_defaults import remove_defaults, unchecked
+from reactor.resource.common_properties import Meta
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 
@@ -65,6 +66,8 @@ class Inspector:
         self._subject = subject
         self._doubtful: set[str] = set()
         self._wants: dict[Spot, tuple[list[str], Any, PropertyPath]] = {}
+        self._missing: dict[PropertyPath, list[str]] = {}
+        self._is_nameless = False
         self.findings: list[Finding] = []
 
     def report(self, error: ValidationError, values: Values) -> None:
@@ -74,14 +77,17 @@ class Inspector:
         """
         self._mark_doubtful(*values.invalid)
         conflicts: list[PropertyProblem] = []
+        found = _details_of(error)
+        self._is_nameless = any((each["type"], each["loc"]) == ("missing", ("name",)) for each in found)
         # Report missing properties last: the property may have been found already, under a misspelt name.
-        for details in sorted(_details_of(error), key=lambda each: each["type"] == "missing"):
+        for details in sorted(found, key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts += (each._replace(path=(*details["loc"], *each.path)) for each in cause.problems)
             elif values.invalid.isdisjoint(details["loc"][:1]):
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()
+        self._report_missing()
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
             if not (problem.path and self._is_doubtful(problem.path[0])):
                 self._add("R0112", problem.message, problem.path, problem.hint)
@@ -98,13 +104,15 @@ class Inspector:
                 self._report_field(details["type"], path, details)
                 wrong |= found
         self._report_wants()
+        self._report_missing()
         return wrong
 
     def _report_field(self, kind: str, path: PropertyPath, details: Any) -> None:
         if kind == "missing":
-            self._report_missing(path)
+            if not (len(path) == 1 and self._is_doubtful(path[0])):
+                self._missing.setdefault(path[:-1], []).append(str(path[-1]))
         elif kind == "extra_forbidden":
-            self._report_unknown(path)
+            self._report_unknown(path, details["input"])
         elif details["input"] is None or kind in _WANTED:
             spot = self._declaration.find(self._model, path)
             wanted = self._wants.setdefault(spot, ([], details["input"], path))[0]
@@ -116,27 +124,44 @@ class Inspector:
             self._add("R0111", f"{label or self._subject}: {_cleaned(details['msg'])}", path)
         self._mark_doubtful(*path[:1])
 
-    def _report_missing(self, path: PropertyPath) -> None:
-        if len(path) == 1 and self._is_doubtful(path[0]):
-            return
-        holder = self._declaration.find(self._model, path[:-1])
-        choices = self._shape_at(path).choices
-        hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
-        name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
-        self._add("R0108", f"{self._subject} requires the property {name!r}", path[:-1], hint)
+    def _report_missing(self) -> None:
+        """Report one message per map, also if it lacks several properties."""
+        for path, missing in self._missing.items():
+            label = self._declaration.find(self._model, path).label
+            names = listed((repr(f"{label}.{name}" if label else name) for name in missing), "and")
+            hint = listed((self._addition((*path, name)) for name in missing), "and")
+            word = "property" if len(missing) == 1 else "properties"
+            self._add("R0108", f"{self._subject} requires the {word} {names}", path, f"add {hint}")
 
-    def _report_unknown(self, path: PropertyPath) -> None:
+    def _addition(self, path: PropertyPath) -> str:
+        choices = self._shape_at(path).choices
+        return f"'{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
+
+    def _report_unknown(self, path: PropertyPath, value: Any) -> None:
         word, shape = str(path[-1]), self._shape_at(path[:-1])
         if other := other_name(shape, word):
             self._add("R0112", f"{other} and {word} are the same property", path, "keep one of them")
             return
         known = sorted(shape.fields)
-        suggestion = hint_home(word, known) or did_you_mean(word, known)
-        hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
-        subject = self._declaration.find(self._model, path[:-1]).label or self._subject
-        self._add("R0106", f"{subject} has no property {shown(word)}", path, hint, is_at_key=True)
+        suggestion = hint_home(word, known) or _hint_on_meta(word, known) or did_you_mean(word, known)
         if len(path) == 1:
             self._mark_doubtful(*(name for name in known if suggestion and repr(name) in suggestion))
+            if self._is_nameless and word in NAMES and not self._is_doubtful("path"):
+                name = value if isinstance(value, str) and value.isprintable() else "NAME"
+                suggestion = f"it is the name of the resource: write '- {name}:' below '{self._subject}:', and the properties below that"
+                self._mark_doubtful("name")
+        hint = suggestion or self._hint_on_known(known, is_top=len(path) == 1)
+        subject = self._declaration.find(self._model, path[:-1]).label or self._subject
+        self._add("R0106", f"{subject} has no property {shown(word)}", path, hint, is_at_key=True)
+
+    def _hint_on_known(self, known: list[str], *, is_top: bool) -> str | None:
+        """What may be there instead of an unknown word. What every kind has is not listed: it would hide the rest."""
+        if not known:
+            return None
+        if not (is_top and issubclass(self._model, Resource)):
+            return f"it takes {listed(known, 'and')}"
+        own = [name for name in known if self._field(name) not in Resource.model_fields]
+        return f"it takes {listed(own, 'and')}, and what every kind has" if own else None
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
@@ -167,13 +192,19 @@ class Inspector:
             return []
         names = field_names(self._model)
         known = {names[key]: value for key, value in values.plain.items() if key in names}
-        resource = unchecked(self._model, known, self._doubtful)
+        assumed = self._assumed()
+        resource = unchecked(self._model, known | assumed, self._doubtful - assumed.keys())
         remove_defaults(self._model)
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
             for problem in resource.property_problems():
                 found.append(problem)  # noqa: PERF402 - keeps the problems found before an exception
         return found
+
+    def _assumed(self) -> dict[str, str]:
+        """The first choice for each missing property that has choices, as if it had been given."""
+        choices = {name: self._shape_at((name,)).choices for name in self._missing.get((), ())}
+        return {self._field(name): found[0] for name, found in choices.items() if found}
 
     def _shape_at(self, path: PropertyPath) -> Shape:
         shape = Shape(model=self._model)
@@ -197,6 +228,11 @@ def _details_of(error: ValidationError) -> list[Any]:
     found = error.errors(include_url=False)
     holders = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
     return [each for each in found if each["type"] != "too_short" or each["loc"] not in holders]
+
+
+def _hint_on_meta(word: str, known: Container[str]) -> str | None:
+    """Return where ``word`` belongs if it is a setting for the engine, and ``known`` are the properties of a kind."""
+    return f"write meta: {{{word}: ...}}" if "meta" in known and word in Meta.model_fields else None
 
 
 def _hint_on_flag(text: str) -> str | None:

@@ -317,9 +317,9 @@ class _Builder:
 
     def _report_complex_key(self, at: int) -> None:
         if self._problems.source.text[at - 1 : at + 1] == "{{":
-            self._problems.add(
-                "R0103", "a string that starts with '{{' must be quoted", at - 1, "put quotes around it"
-            )
+            from reactor.manifest.syntax_errors import BRACES  # noqa: PLC0415 - few manifests have any
+
+            self._problems.add("R0103", BRACES, at - 1, "put quotes around it")
         else:
             hint = "quote it if it is a string"
             if self._problems.source.text.startswith("[", at):

@@ -177,10 +177,11 @@ def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:
 
 def _missing(file: File) -> Iterable[PropertyProblem]:
     examples = {"owner": "owner: root", "group": "group: root", "mode": 'mode: "0644"'}
-    for name, example in examples.items():
-        if getattr(file, name) is None:
-            words = f"{name} is required, unless ensure is absent"
-            yield PropertyProblem((), words, f"add it, for example {example}")
+    missing = [name for name in examples if getattr(file, name) is None]
+    *others, last = missing
+    names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+    hint = f"add {', '.join(examples[name] for name in missing)}; or give it to all files by 'defaults'"
+    yield PropertyProblem((), f"{names} required, unless ensure is absent", hint)
 
 
 def _of_force(file: File) -> Iterable[PropertyProblem]:

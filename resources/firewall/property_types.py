@@ -51,7 +51,9 @@ def parse_service(text: str) -> Service:
     if text == ANY:
         return Service(ANY)
     if protocol not in PROTOCOLS:
-        raise ValueError(f"{text!r} is not a service: write tcp/22, udp/5000-5010, icmp or any")
+        is_turned = ports in PORT_PROTOCOLS and protocol
+        meant = f"{ports}/{protocol}" if is_turned else "tcp/22, udp/5000-5010, icmp or any"
+        raise ValueError(f"{text!r} is not a service: write {meant}")
     if not slash:
         return Service(protocol)
     if protocol not in PORT_PROTOCOLS:
@@ -192,6 +194,16 @@ class Rule(_Part):
     limit: Annotated[str, AfterValidator(_check_limit)] | None = None
     log: Text | None = None
     comment: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_map(cls, value: Any) -> Any:
+        if not isinstance(value, str | int):
+            return value
+        port, _, protocol = str(value).partition("/")
+        is_port = port.isdecimal() and protocol in ("", *PORT_PROTOCOLS)
+        meant = f"{protocol or 'tcp'}/{port}" if is_port else "tcp/22"
+        raise ValueError(f"a rule is a map: write {{accept: {meant}}}")
 
     @model_validator(mode="after")
     def _is_one_rule(self) -> Rule:

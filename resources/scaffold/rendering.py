@@ -241,7 +241,7 @@ class Renderer:
         return found
 
     def _explained(self, error: TemplateError) -> ResourceError:
-        error = error.without_words() if self._is_secret else error
+        error = error.without_words(self._source.read(error.name) or "") if self._is_secret else error
         # Where no file was read, a dry run must count on nothing but another text of the template.
         is_own = isinstance(error, TemplateSourceError) or not self._values.reads
         missing = self._path_of(error) if is_own else None

@@ -409,6 +409,21 @@ def test_why_reports_the_chain_from_the_source_to_the_refresh(reactor, manifest,
     assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
 
 
+def test_why_does_not_say_that_the_manifest_has_changed_when_an_output_has(reactor, manifest, tmp_path):
+    path = manifest(f"""
+resources:
+  - exec:
+      - version: {{command: cat {tmp_path}/version, changes: false}}
+  - file:
+      - {tmp_path}/a: {{ensure: present, content: "${{ output('exec#version').stdout }}", owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0600"}}
+""")
+    for version in ("1", "2"):
+        (tmp_path / "version").write_text(version)
+        once(reactor, path)
+    told = reactor("why", f"file#{tmp_path}/a").out
+    assert "its entry in the manifest, or what its values come from, had changed" in told
+
+
 def test_why_names_what_is_pending_and_why_it_is_not_made(reactor, manifest, tmp_path):
     once(reactor, manifest(FAILING_REFRESH))
     told = reactor("why", f"file#{tmp_path}/a").out

@@ -13,6 +13,7 @@ import pytest
 from hostkinds_worlds import assert_undone, shell
 from one_shot import checked
 
+from reactor import TimerWatch
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.mountinfo import read_mounts
@@ -332,6 +333,33 @@ async def test_a_mount_whose_server_has_ended_is_unmounted_or_replaced(ensure, d
         check = await checked(resource, noop=noop)
         assert (check.result, check.error) == (expected, None)
     assert [each.fstype for each in mounts_at(str(dead))] == (["tmpfs"] if ensure == "mounted" else [])
+
+
+async def test_the_same_mount_is_made_again_when_its_server_has_ended(dead, tmp_path):
+    source = str(tmp_path / "source")
+    directory = File(name=str(dead), ensure="directory", owner="root", group="root", mode="0755")
+    mount = Mount(name=str(dead), device=source, fstype="fuse.bindfs")
+    _, story = await converge_once(directory, mount)
+    assert story.checks(mount.ref)[0].actions[0] == f"mounted {source} again, whose server had ended"
+    assert story.checks(directory.ref)[-1].error is None
+    assert os.listdir(dead) == []
+    unmounted = Mount(name=str(dead), ensure="unmounted", device=source, fstype="fuse.bindfs")
+    await converge_once(directory, unmounted)
+    assert mounts_at(str(dead)) == ()
+
+
+def test_only_a_mount_with_a_server_is_looked_at_every_minute(point):
+    served = Mount(name=str(point), device="host:", fstype="fuse.sshfs")
+    assert TimerWatch(60.0) in served.watches()
+    assert TimerWatch(60.0) not in sized(point).watches()
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "absent"])
+async def test_what_a_dead_server_hides_does_not_block_the_mount_there(ensure, dead):
+    directory = File(name=str(dead), ensure="directory", owner="root", group="root", mode="0755")
+    _, story = await converge_once(directory, resource := sized(dead, ensure=ensure))
+    assert story.checks(resource.ref)[0].result is Result.CHANGED
+    assert story.checks(directory.ref)[-1].error is None
 
 
 def may_read_kernel_log():

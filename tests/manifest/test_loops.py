@@ -126,6 +126,13 @@ def test_the_name_of_an_element_in_other_programs_leads_to_ours(read, name):
     ]
 
 
+def test_the_parts_of_an_element_in_ansible_lead_to_ours(read):
+    loop = 'for_each: {a: {n: 1}}, command: "{{ item.key }} {{ item.value }}"'
+    reading = read(f'resources: [{{job: [{{"a{{{{ key }}}}": {{{loop}}}}}]}}]\n')
+    hint = "in a loop over a map, key is the key and item the value itself: {{ key }}, {{ item }}"
+    assert [each.hint for each in reading.diagnostics] == [hint, hint]
+
+
 def test_the_ccm_form_has_no_loops(read):
     reading = read("ccm: {resources: [{job: [{a: {for_each: [1]}}]}]}\n")
     assert reading.messages == ["job has no property 'for_each'"]

@@ -178,6 +178,17 @@ PROBLEMS = [
     # properties
     ("resources: [{page: [{§/a: }]}]", "page requires the property 'ensure'"),
     ("resources: [{page: {name: §/a}}]", "page requires the property 'ensure'"),
+    ("resources: [{§page: {}}]", "page requires the properties 'name' and 'ensure'"),
+    ("resources: [{page: {§path: /a, ensure: present}}]", "page has no property 'path'"),
+    ("resources: [{job: {§dest: a}}]", "job has no property 'dest'"),
+    (
+        "resources: [{page: {§path: /a, ensure: present}}, {job: [{a: {require: page#/a}}]}]",
+        "page has no property 'path'",
+    ),
+    (
+        "resources: [{page: [{name: /a, §ensure: present}]}, {job: [{a: {require: page#/a}}]}]",
+        "this one has 2 keys",
+    ),
     (page("§contents: x"), "page has no property 'contents'"),
     (page("meta: {§retries: 1}"), "meta has no property 'retries'"),
     (page("content: §[x]"), "content must be a string, not a list"),
@@ -251,8 +262,12 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
     ("text", "hint"),
     [
         (page("contents: x"), "did you mean 'content'?"),
-        (page("zzz: x"), "it takes after, alias, content, "),
+        (
+            page("zzz: x"),
+            "it takes content, either, limits, mode, notes, pause, public, ratio, size, source and tags, and what every kind has",
+        ),
         (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        (page("reverse: true"), "write meta: {reverse: ...}"),
         (page("notify: job#a"), "reverse it: write subscribe"),
         (page("before: job#a"), "reverse it: write require"),
         (page("when: x"), "write control: {if: EXPRESSION}"),
@@ -261,6 +276,15 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("unless: x"), "write control: {unless: EXPRESSION}"),
         (page("path: /b"), "it is the name of the resource: write it before the colon"),
         (page("dest: /b"), "it is the name of the resource: write it before the colon"),
+        (
+            "resources: [{page: {path: /b, ensure: present}}]",
+            "it is the name of the resource: write '- /b:' below 'page:'",
+        ),
+        (
+            "resources: [{page: {dest: /b, ensure: present}}]",
+            "it is the name of the resource: write '- /b:' below 'page:'",
+        ),
+        ("resources: [{page: {}}]", "add 'name: ...' and 'ensure: ...' with present or absent"),
         (page("register: b"), "remove it: an expression of another resource reads output("),
         (page("become: true"), "remove it: everything is done as the user who starts reactor"),
         (page("with_items: [1]"), "did you mean 'for_each'?"),
@@ -277,6 +301,10 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{page: [{/a: {ensure: file}}]}]", "did you mean 'present'?"),
         ("resources: [{page: [{/a: {ensure: removed}}]}]", "did you mean 'absent'?"),
         ("resources: [{pag: []}]", "did you mean 'page'?"),
+        (page("require: Page[/b]"), "a reference is written kind#name: page#/b"),
+        ("resources: [{page: [path: /b]}]", "write '- /b:', and the properties below it"),
+        ("resources: [{page: [/b: present]}]", "write '- /b: {ensure: present}'"),
+        ("resources: [{page: [/b: 5]}]", "write each as 'property: value'"),
         ("resources: [{cron: []}]", "the kinds are page and job"),
         ("resources: [{page#/a: {}}]", "a kind has a list of names: write 'page:', and '- /a:' below it"),
         (page("tags: a"), "put it in brackets: ['a']"),
@@ -317,6 +345,14 @@ def test_a_reference_of_another_program_is_shown_as_it_is_written_here(read, wri
     assert f"a reference is written kind#name, as in {meant}, not" in problem.message
 
 
+def test_what_is_wrong_whatever_a_missing_state_will_be_is_said_with_it(read):
+    reading = read("resources: [{page: [{/a: {content: x, source: y}}]}]")
+    assert reading.messages == [
+        "page requires the property 'ensure'",
+        "content and source exclude each other",
+    ]
+
+
 def test_state_leads_to_ensure_and_is_the_only_problem(read):
     (problem,) = read("resources: [{page: [{/a: {state: present}}]}]").diagnostics
     assert (problem.message, problem.hint) == ("page has no property 'state'", "did you mean 'ensure'?")
@@ -352,6 +388,13 @@ def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
         ("src", ["device", "fstype"], "did you mean 'device'?"),
         ("allow", ["accept", "drop"], "did you mean 'accept'?"),
         ("ssh_keys", ["home", "manage_home"], "an SSH key is a resource of its own: authorized_key"),
+        ("dest", ["name", "path"], "did you mean 'path'?"),
+        ("dest", ["extract_parent", "name", "url"], "did you mean 'extract_parent'?"),
+        ("src", ["name", "url"], "did you mean 'url'?"),
+        ("src", ["name", "source"], "did you mean 'source'?"),
+        ("exec", ["command", "on_calendar"], "did you mean 'command'?"),
+        ("source", ["accept", "from", "to"], "did you mean 'from'?"),
+        ("port", ["accept", "drop"], "a port stands behind its protocol: accept: tcp/22"),
         ("chdir", ["ensure"], None),
     ],
 )

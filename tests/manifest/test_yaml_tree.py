@@ -219,6 +219,8 @@ def test_merged_values_keep_their_place_and_text(tree):
         ("a: " + "9" * 5000, 1, 4, "the number has more than 1000 digits"),
         ("{a: 1}: b\n", 1, 1, "a key must be a string, not a map or a list"),
         ("a: {{ x }}\n", 1, 4, "a string that starts with '{{' must be quoted"),
+        ("a: {{ x }}/b\nc: 1\n", 1, 4, "a string that starts with '{{' must be quoted"),
+        ("- a: {{ x }} {{ y }}\n", 1, 6, "a string that starts with '{{' must be quoted"),
         ("a: 1\n---\nb: 2\n", 2, 1, "a second YAML document starts here"),
         ("a: b\x07c", 1, 5, "the character U+0007 is not allowed in YAML"),
         ("a: 1\n\tb: 2\n", 2, 1, "bad YAML: a tab in the indentation"),

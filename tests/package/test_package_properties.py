@@ -101,6 +101,8 @@ def test_a_version_of_more_digits_than_python_reads_is_refused():
         ("present", "/mnt/data", False),
         ("present", "/mnt", False),
         ("present", "/mntx", True),
+        ("present", "/etc/reactor/templates/site.j2", False),
+        ("present", "/home/ada/site/site.j2", False),
         ("absent", "/etc/app", False),
     ],
 )

@@ -8,6 +8,7 @@ from template_worlds import render
 
 from reactor.language.errors import FunctionError
 from reactor.language.templates import ENGINES, Fault, TemplateError, template_engine
+from reactor.language.templates.missing_values import MissingValues
 
 INCLUDING = {
     "jinja": "{% include 'a' %}{% if more %}{% include 'b' %}{% endif %}",
@@ -112,12 +113,32 @@ def test_a_name_that_is_not_there_can_be_reported_where_data_are_secret():
 
 
 @pytest.mark.parametrize(
+    ("kind", "source", "message"),
+    [
+        ("jinja", "\n{{ d.hots }}", "'dict object' has no attribute 'hots'"),
+        ("jinja", "\n{{ d['hots'] }}", "'dict object' has no attribute 'hots'"),
+        ("go", "\n{{ .d.hots }}", "there is no key 'hots'"),
+        ("jet", "\n[[ d.hots ]]", "there is no key 'hots'"),
+        ("jet", "\n[[ d.hots.x ]]", "there is no field or method 'hots'"),
+    ],
+)
+def test_a_key_that_the_template_names_can_be_reported_where_data_are_secret(kind, source, message):
+    with pytest.raises(TemplateError) as caught:
+        template_engine(kind).compile(source, name="t", delimiters=None, loader={}.get).render(
+            {"d": {"hosts": "hunter2"}}, {}, MissingValues(strict=True)
+        )
+    assert caught.value.without_words(source).message == message
+    assert "hosts" not in str(caught.value.without_words(source).hint)
+    assert "hots" not in caught.value.without_words("\n").message
+
+
+@pytest.mark.parametrize(
     "source", ["{{ {}[password] }}", "{{ namespace()[password] }}", "{{ password + 1 }}"]
 )
 def test_a_failure_whose_words_may_come_from_data_says_how_to_see_them(source):
     with pytest.raises(TemplateError) as caught:
         render("jinja", source, {"password": "hunter2"})
-    error = caught.value.without_words()
+    error = caught.value.without_words(source)
     assert "hunter2" not in f"{error.message} {error.hint}"
     assert error.hint == "to see why, use a copy of the manifest with invented values in place of the secrets"
 

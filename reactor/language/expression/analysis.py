@@ -221,7 +221,11 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
     """Return the error that the map ``value`` has no ``key``."""
     written = repr(key) if isinstance(key, str) else to_string(key)
     near = closest(key, value, ignore_case=True) if isinstance(key, str) else None
-    hint = _fact_meant(node, key) or (f"did you mean {near}?" if near else _default(node))
+    hint = (
+        _fact_meant(node, key)
+        or _of_element(node, key)
+        or (f"did you mean {near}?" if near else _default(node))
+    )
     return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint, code="R0304")
 
 
@@ -232,6 +236,13 @@ def _fact_meant(node: Member, key: Any) -> str | None:
     from reactor.language.foreign_names import fact_meant  # noqa: PLC0415 - only for an error
 
     return fact_meant(key)
+
+
+def _of_element(node: Member, key: Any) -> str | None:
+    """Return the hint for ``item.key`` and ``item.value``, as Ansible names the parts of an element of a map."""
+    if _named(node.value) == "item" and key in ("key", "value"):
+        return "in a loop over a map, key is the key and item the value itself: {{ key }}, {{ item }}"
+    return None
 
 
 def as_warning(error: ExpressionError, found: Any) -> ExpressionError:

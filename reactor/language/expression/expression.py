@@ -262,6 +262,8 @@ _ELEMENT = "the element of the loop is item, and its key or index is key"
 
 def _bare_word(name: str, scope: Scope) -> str:
     """Return the hint how to write the string, or the value in the data, that a bare word may mean."""
+    if name == "path":
+        return "'validate' of a file has {path}, in single braces; a value of the data is written Data.path"
     value = f", and a value of the data Data.{name}" if "Data" in scope.names else ""
     return f"a string is written {name!r}{value}"
 

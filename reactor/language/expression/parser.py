@@ -123,10 +123,9 @@ class _Parser(Operands):
         """Parse ``left | call()``."""
         name = self.expect_name()
         if not self.at("("):
-            from reactor.language.foreign_names import function_meant  # noqa: PLC0415 - only for an error
+            from reactor.language.foreign_names import piped_meant  # noqa: PLC0415 - only for an error
 
-            name_of_call = str(name.value)
-            self.unexpected(function_meant(name_of_call) or f"a pipe leads into a call: | {name_of_call}()")
+            self.unexpected(piped_meant(str(name.value)))
         call = self.call(name, left)
         return self.postfix(call)
 

@@ -165,7 +165,8 @@ def _hint_for_absent(what: str, name: str, known: Iterable[str]) -> str:
     if what == "filter" and (meant := filter_meant(name)):
         return meant
     near = closest(name, known, _SIMILARITY)
-    return f"did you mean {near}?" if near else f"the {what}s are those of Jinja2, without those of Ansible"
+    few = ", and few of Ansible" if what == "filter" else ", without those of Ansible"
+    return f"did you mean {near}?" if near else f"the {what}s are those of Jinja2{few}"
 
 
 def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:

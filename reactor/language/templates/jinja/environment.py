@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound, Undefined, nodes
 from jinja2.compiler import CodeGenerator, Frame, operators
-from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -29,6 +28,7 @@ from reactor.language.templates.jinja.charged_calls import (
     count_call,
     weighed,
 )
+from reactor.language.templates.jinja.filters import ALL, plain
 from reactor.language.templates.missing_values import no_value
 
 _loader: ContextVar[Loader] = ContextVar("loader")
@@ -122,6 +122,20 @@ class _Loader(BaseLoader):
         return cached_template(environment, source, name)
 
 
+class _Missing(StrictUndefined):
+    """A missing value. As in Ansible, what is looked for in it is missing too, so a default may follow: ``a.b.c | default(1)``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, key: Any) -> _Missing:  # type: ignore[override]
+        return self
+
+
 class LimitedEnvironment(SandboxedEnvironment):
     """An environment for data only. The only attributes are harmless methods of strings, maps and lists."""
 
@@ -182,7 +196,17 @@ def _own_types() -> tuple[type, ...]:
     from jinja2.runtime import BlockReference, LoopContext, TemplateReference  # noqa: PLC0415
     from jinja2.utils import Cycler, Joiner, Namespace  # noqa: PLC0415
 
-    return (BlockReference, Cycler, Joiner, LoopContext, Macro, Namespace, TemplateModule, TemplateReference)
+    return (
+        BlockReference,
+        Cycler,
+        Joiner,
+        LoopContext,
+        Macro,
+        Namespace,
+        TemplateModule,
+        TemplateReference,
+        _Missing,
+    )
 
 
 _OWN = _own_types()
@@ -196,12 +220,13 @@ def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> Limit
         variable_end_string=delimiters[1],
         newline_sequence=newline,
         keep_trailing_newline=True,
-        undefined=StrictUndefined,
+        undefined=_Missing,
         finalize=_printable,
         loader=_Loader(),
         cache_size=0,
     )
-    found.filters = bounded(FILTERS)
+    found.filters = bounded(ALL)
+    found.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": plain}
     del found.globals["lipsum"]
     return found
 

@@ -100,7 +100,7 @@ class Tree:
 
 _IMPORTED_ON_USE: Final = (
     "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",
-    "unicodedata", "zoneinfo",
+    "unicodedata", "yaml", "zoneinfo",
     *(("_pylong",) if sys.version_info >= (3, 12) else ()),  # divides long integers
 )  # fmt: skip
 _CODECS: Final = (

@@ -53,15 +53,17 @@ def replace_all(pattern: str, text: str, replacement: str) -> str:
     def expand(found: Any) -> str:
         return _REFERENCE.sub(lambda reference: _group(found, reference), replacement)
 
-    return _replace(pattern, text, expand)
+    return replaced(pattern, text, expand)
 
 
 def replace_literal(pattern: str, text: str, replacement: str) -> str:
     """Replace each match by ``replacement``, which is not expanded."""
-    return _replace(pattern, text, lambda _found: replacement)
+    return replaced(pattern, text, lambda _found: replacement)
 
 
-def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
+def replaced(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
+    """Return ``text`` with each match of ``pattern`` replaced by what ``expand`` makes of it."""
+
     def counted(found: Any) -> str:
         replaced = expand(found)
         current_budget().charge_characters(len(replaced))
