@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import reactor
 from reactor import hostfs
 
 ROOT = Path(__file__).parent.parent
+KINDS = ROOT / "resources/__init__.py"
 
 BY_ALL = {"reactor.errors", "reactor.named_tuple", "reactor.suggestions"}
 """What every part of reactor may import."""
@@ -336,19 +338,25 @@ def modules_in(package):
 
 
 def listings():
-    """The packages whose text tells what their modules are for, and the modules that it does not name."""
+    """The packages whose text tells what their modules are for, and the modules that it does not name.
+
+    Kinds have pages, and need not be named.
+    """
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    kinds = {point.split(".")[2].partition(":")[0] for point in points["reactor.resources"].values()}
     for path in sources():
         if path.name == "__init__.py" and path.parent.name != "commands":  # it names two as examples
             modules = modules_in(path.parent)
             text = ast.get_docstring(ast.parse(path.read_text())) or ""
             named = modules & set(re.findall(r"`(\w+)/?`", text))
             if len(named) > 1:
-                yield str(path.parent.relative_to(ROOT)), modules - named
+                unnamed = modules - named
+                yield str(path.parent.relative_to(ROOT)), unnamed - kinds if path == KINDS else unnamed
 
 
 def test_a_package_that_lists_its_modules_lists_all_of_them():
     found = dict(listings())
-    assert {"reactor/engine", "reactor/manifest", "resources/file"} <= found.keys()
+    assert {"reactor/engine", "reactor/manifest", "resources", "resources/file"} <= found.keys()
     assert {package: missing for package, missing in found.items() if missing} == {}
 
 
