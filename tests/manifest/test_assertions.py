@@ -59,3 +59,6 @@ def test_the_ccm_form_has_none(read):
 def test_the_schema_knows_them():
     manifest = {"assertions": [{"assert": "true", "message": "x"}], "resources": []}
     jsonschema.validate(manifest, json_schema(KINDS))
+    del manifest["assertions"][0]["assert"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(manifest, json_schema(KINDS))

@@ -170,8 +170,12 @@ def test_a_name_from_a_loop_over_what_is_secret_as_a_whole_is_an_error(tmp_path,
 
 
 def test_the_schema_knows_loops():
-    manifest = {"resources": [{"page": [{"/{{ item }}": {"for_each": ["a"], "ensure": "present"}}]}]}
+    page = {"for_each": ["a"], "ensure": "present"}
+    manifest = {"resources": [{"page": [{"/{{ item }}": page}]}]}
     jsonschema.validate(manifest, json_schema(KINDS))
+    page["for_each"] = 5
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(manifest, json_schema(KINDS))
 
 
 async def test_an_edit_of_one_of_10000_elements_touches_one_resource(tmp_path, autojump_clock):

@@ -461,12 +461,16 @@ async def test_what_could_not_be_sent_is_kept_over_a_restart(hook, mock_clock, t
         nursery.cancel_scope.cancel()
 
 
-async def test_a_damaged_file_of_alerts_is_as_none(mock_clock, tmp_path):
+async def test_a_damaged_file_of_alerts_is_as_none(hook, mock_clock, tmp_path):
     for content in (b"", b"{", b"[]", b'{"version": 1, "written": "x", "channels": {}}', b"\xff" * 100):
         (tmp_path / "notifications.json").write_bytes(content)
         async with trio.open_nursery() as nursery:
-            running = notifications({"ops": Channel(command=("/bin/true",))}, tmp_path, [])
+            running = notifications({"ops": Channel(webhook={"url": hook.url})}, tmp_path, [])
             await nursery.start(running.run)
+            running(failed("file#/a"))
+            mock_clock.jump(31)
+            _, _, body = await received(hook)
+            assert [each["ref"] for each in json.loads(body)["alerts"]] == ["file#/a"]
             nursery.cancel_scope.cancel()
 
 
