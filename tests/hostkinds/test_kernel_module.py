@@ -11,6 +11,7 @@ from one_shot import converged
 from reactor.engine.events import Noted, Result
 from reactor.resource.plan import ResourceError
 from reactor.resources.kernel_module import KernelModule, kind, modules
+from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 
 BOOT = Path("/etc/modules-load.d/reactor-br_netfilter.conf")
@@ -97,6 +98,19 @@ async def test_it_is_loaded_now_and_at_boot_with_its_parameters(kernel):
     await must_change(persist=False)
     assert loaded(kernel)
     assert files() == [None, None]
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_a_module_keeps_the_contract(promise, kernel):
+    for path in (BOOT, SETTINGS):
+        path.unlink(missing_ok=True)
+    await promise(
+        Case(
+            make=lambda: KernelModule(name="br_netfilter", options={"a": 1}),
+            world=lambda: (loaded(kernel), files()),
+            spoil=BOOT.unlink,
+        )
+    )
 
 
 async def test_both_spellings_are_one_module(kernel):

@@ -19,7 +19,8 @@ from reactor.engine.options import RunOptions
 from reactor.resources.gem import Gem
 from reactor.resources.npm import Npm
 from reactor.resources.process import ENVIRONMENT
-from reactor.testing.story import converge_once, running
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once
 
 KINDS = {"npm": Npm, "gem": Gem}
 OLD = {"npm": "one@1.0.0", "gem": "one:1.0"}
@@ -148,19 +149,23 @@ async def test_what_is_not_ours_is_left_alone(converge, tmp_path):
     assert (tmp_path / "tools/mine").read_text() == "mine"
 
 
-async def test_the_removal_of_a_package_is_announced(registry, kind, tmp_path):
-    resource = KINDS[kind](name=str(tmp_path / "tools"), packages=["one"], registry=registry.url)
-    async with running(resource) as story:
-        await story.rest()
-        seen = len(story.checks(resource.ref))
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_a_directory_of_packages_keeps_the_contract(promise, registry, kind, tmp_path):
+    path = tmp_path / "tools"
+
+    def spoil():
         if kind == "npm":
-            shutil.rmtree(tmp_path / "tools/lib/node_modules/one")
+            shutil.rmtree(path / "lib/node_modules/one")
         else:
-            next((tmp_path / "tools/specifications").glob("one-*")).unlink()
-        await story.until(
-            lambda: any(each.result is Result.CHANGED for each in story.checks(resource.ref)[seen:])
+            next(path.glob("specifications/one-*")).unlink()
+
+    await promise(
+        Case(
+            make=lambda: KINDS[kind](name=str(path), packages=["one"], registry=registry.url),
+            world=lambda: sorted(installed(kind, path)) if path.exists() else None,
+            spoil=spoil,
         )
-    assert any("one" in each for each in installed(kind, tmp_path / "tools"))
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")

@@ -17,7 +17,8 @@ from reactor.engine.options import RunOptions
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.pip import Pip
 from reactor.resources.pip.requirements import missing, read_requirements
-from reactor.testing.story import converge_once, running
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once
 
 NOBODY = 65534
 
@@ -135,16 +136,15 @@ async def test_a_python_that_is_not_there_is_told_before(converge, tmp_path):
     assert not (tmp_path / "venv/pyvenv.cfg").exists()
 
 
-async def test_drift_is_repaired_as_it_happens(venv, have, index):
-    have("one-1.0")
-    resource = Pip(name=str(venv), packages=["one==1.0"], find_links=str(index), no_index=True)
-    async with running(resource) as story:
-        await story.converged()
-        for path in next(venv.glob("lib/*/site-packages/one-1.0.dist-info")).iterdir():
-            path.unlink()
-        next(venv.glob("lib/*/site-packages/one-1.0.dist-info")).rmdir()
-        await story.until(lambda: any(check.result is Result.CHANGED for check in story.checks(resource.ref)))
-    assert packages_of(venv) == {"one": "1.0"}
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_an_environment_keeps_the_contract(promise, venv, index):
+    await promise(
+        Case(
+            make=lambda: Pip(name=str(venv), packages=["one==1.0"], find_links=str(index), no_index=True),
+            world=lambda: packages_of(venv),
+            spoil=lambda: shutil.rmtree(next(venv.glob("lib/*/site-packages/one-1.0.dist-info"))),
+        )
+    )
 
 
 async def test_an_environment_that_lost_its_python_is_made_anew(must_change, venv, have):
