@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -12,6 +11,7 @@ from reactor.cli.commands.kinds import folded
 from reactor.cli.completion_candidates import complete_code
 from reactor.cli.messages import fail
 from reactor.cli.options.common import Format, format_option
+from reactor.cli.values import json_text
 
 if TYPE_CHECKING:
     from reactor.error_codes import Explanation
@@ -38,9 +38,9 @@ def explain(code: str | None, form: Format) -> None:
     codes = catalogue()
     if code is not None:
         found = codes.get(_canonical(code)) or _unknown(code, codes)
-        click.echo(_document(found._asdict()) if form == "json" else "\n".join(_lines(found)))
+        click.echo(json_text(found._asdict()) if form == "json" else "\n".join(_lines(found)))
     elif form == "json":
-        click.echo(_document({name: each._asdict() for name, each in codes.items()}))
+        click.echo(json_text({name: each._asdict() for name, each in codes.items()}))
     else:
         for name, each in codes.items():
             click.echo(f"{name}  {each.title}")
@@ -67,7 +67,3 @@ def _lines(found: Explanation) -> Iterator[str]:
     yield from (f"  {line}" for line in found.example.rstrip("\n").split("\n"))
     yield ""
     yield from folded(f"Fix: {found.fix}", 2)
-
-
-def _document(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)

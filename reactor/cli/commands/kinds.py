@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from reactor.cli.completion_candidates import complete_kind
 from reactor.cli.options.common import Format, format_option
+from reactor.cli.values import json_text
 
 if TYPE_CHECKING:
     from reactor.ensure.description import Description
@@ -53,7 +53,7 @@ def kinds(kind: str | None, form: Format) -> None:
         return
     every = {name: summary_of(found_kind(name)) for name in kind_names()}
     if form == "json":
-        click.echo(_json(every))
+        click.echo(json_text(every))
     else:
         width = max(map(len, every), default=0)
         for name, words in every.items():
@@ -64,7 +64,7 @@ def kinds(kind: str | None, form: Format) -> None:
 
 def _document(found: Description, obstacles: Obstacles) -> str:
     own = {each.name: _property(each) for each in found.own}
-    return _json(
+    return json_text(
         {
             "kind": found.kind,
             "meaning": found.meaning,
@@ -90,10 +90,6 @@ def _property(found: Property) -> dict[str, Any]:
         "meaning": found.meaning,
         "other_names": [*found.names[1:]],
     }
-
-
-def _json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _page(found: Description, obstacles: Obstacles) -> str:
