@@ -8,13 +8,21 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import trio
 
+from reactor.resource.base import Resource
+from reactor.resource.plan import Action
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.git import Git
 from reactor.resources.scaffold import Scaffold
 from reactor.resources.tidy import Tidy
-from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.contract import (
+    CONTRACT,
+    Case,
+    a_cancelled_apply_leaves_the_old_state_or_the_new,
+    what_is_secret_is_not_shown,
+)
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
@@ -37,7 +45,20 @@ def file_with_content(root):
     def make():
         return File(name=str(path), ensure="present", content="hello\n", mode="0640", **OWNERS)
 
-    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
+    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"), in_one_step=True)
+
+
+def file_with_secret(root):
+    path = root / "password"
+    path.write_text("user=ada\npassword=former\n")
+    secret = "correct-horse/battery+staple"
+
+    def make():
+        return File(
+            name=str(path), ensure="present", content=f"user=ada\npassword={secret}\n", mode="0600", **OWNERS
+        )
+
+    return Case(make, lambda: tree(root), path.unlink, in_one_step=True, secret=secret)
 
 
 def file_with_source(root):
@@ -47,7 +68,7 @@ def file_with_source(root):
     def make():
         return File(name=str(path), ensure="present", source=str(root / "source"), mode="0640", **OWNERS)
 
-    return Case(make, lambda: tree(root), path.unlink)
+    return Case(make, lambda: tree(root), path.unlink, in_one_step=True)
 
 
 def file_with_template(root):
@@ -72,7 +93,7 @@ def file_with_acl(root):
             (name, os.getxattr(path, name)) for name in sorted(os.listxattr(path))
         ]
 
-    return Case(make, world, lambda: os.removexattr(path, "system.posix_acl_access"))
+    return Case(make, world, lambda: os.removexattr(path, "system.posix_acl_access"), in_one_step=True)
 
 
 def file_with_validator(root):
@@ -128,7 +149,9 @@ def link(root):
         path.unlink()
         path.symlink_to("/elsewhere")
 
-    return Case(make, lambda: {each.name: os.readlink(each) for each in root.iterdir()}, spoil)
+    return Case(
+        make, lambda: {each.name: os.readlink(each) for each in root.iterdir()}, spoil, in_one_step=True
+    )
 
 
 def forced_link(root):
@@ -142,7 +165,7 @@ def forced_link(root):
     def world():
         return tree(root) | {each.name: os.readlink(each) for each in root.iterdir() if each.is_symlink()}
 
-    return Case(make, world, lambda: (path.unlink(), path.mkdir()))
+    return Case(make, world, lambda: (path.unlink(), path.mkdir()), in_one_step=True)
 
 
 def absent_file(root):
@@ -218,11 +241,12 @@ def checkout(root):
         lambda: Git(name=str(path), url=str(root / "origin")),
         lambda: tree(root, but=".git"),  # in which git may be at work
         (path / "file").unlink,
+        in_one_step=True,
     )
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, recursive_directory, link,
+    file_with_content, file_with_secret, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, recursive_directory, link,
     forced_link, absent_file,
     exec_with_creates, exec_without_guards, tidied_directory, scaffold, absent_scaffold, checkout,
 ]  # fmt: skip
@@ -232,3 +256,37 @@ CASES = [
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 async def test_kinds_keep_the_contract(promise, case, tmp_path):
     await promise(case(tmp_path))
+
+
+class Careless(Resource[str], kind="careless"):
+    """Writes its text to a file in two steps, and says how the text begins."""
+
+    ensure: str = "present"
+    text: str
+
+    def _path(self):
+        return Path(self.name)
+
+    async def observe(self):
+        return self._path().read_text() if self._path().exists() else ""
+
+    def plan(self, state, *, refresh):
+        return () if state == self.text else (Action.saying(f"wrote {self.text[:12]}", self._write),)
+
+    async def _write(self):
+        self._path().write_text(self.text[:3])
+        await trio.lowlevel.checkpoint()
+        self._path().write_text(self.text)
+
+
+@pytest.mark.parametrize(
+    "promise", [a_cancelled_apply_leaves_the_old_state_or_the_new, what_is_secret_is_not_shown]
+)
+async def test_a_kind_that_breaks_a_promise_fails_it(promise, tmp_path):
+    secret = "correct-horse/battery+staple"
+
+    def make():
+        return Careless(name=str(tmp_path / "a"), text=secret)
+
+    with pytest.raises(AssertionError):
+        await promise(Case(make, lambda: tree(tmp_path), None, in_one_step=True, secret=secret))

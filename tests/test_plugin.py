@@ -29,7 +29,9 @@ def present(root):
         path.unlink()
         path.symlink_to("elsewhere")
 
-    return Case(lambda: Symlink(name=str(path), target="/somewhere"), lambda: links(root), spoil)
+    return Case(
+        lambda: Symlink(name=str(path), target="/somewhere"), lambda: links(root), spoil, in_one_step=True
+    )
 
 
 def absent(root):
@@ -65,7 +67,12 @@ def files(root):
 def keys_to_write(root):
     path = root / "keys"
     path.write_text(f"{PHONE}\n")
-    return Case(lambda: keys_in(root, keys=(LAPTOP,)), lambda: files(root), lambda: path.write_text(""))
+    return Case(
+        lambda: keys_in(root, keys=(LAPTOP,)),
+        lambda: files(root),
+        lambda: path.write_text(""),
+        in_one_step=True,
+    )
 
 
 def keys_to_protect(root):

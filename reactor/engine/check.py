@@ -103,7 +103,8 @@ async def _checked_in_time(
             return await _checked(resource, refresh, how, done)
     except trio.TooSlowError:
         error = f"the check took longer than its timeout of {seconds:g} s"
-        return CheckResult(Outcome.FAILED, tuple(done), error=error, code="R0503")
+        hint = "find out what it waits for, or allow more time: meta: {timeout: ...}"
+        return CheckResult(Outcome.FAILED, tuple(done), error=error, hint=hint, code="R0503")
 
 
 async def _checked(resource: Resource, refresh: bool, how: _How, done: list[str]) -> CheckResult:

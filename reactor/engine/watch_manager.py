@@ -132,6 +132,7 @@ class Source:
         self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
         self._new_data = trio.Event()
+        self._has_reported = False
         self.name = watcher.__module__.rpartition(".")[2]
 
     # ---- the watcher's side ----
@@ -149,7 +150,8 @@ class Source:
         self._mark_served()
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
-        """Report that the state of the watcher has changed."""
+        """Report that the state of the watcher has changed, or what it can do for ``vertex``."""
+        self._has_reported |= vertex is None
         ref = self._dispatcher.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
         self._emit(WatcherChanged(time.time(), self.name, state, reason, ref))
 
@@ -197,6 +199,7 @@ class Source:
     async def _serve(self) -> bool:
         """Run one instance of the watcher until it dies. Return whether it had armed all watches."""
         self._unarmed = dict.fromkeys(self._watches)
+        self._has_reported = False
         armed = trio.Event()
         try:
             self._watcher = self._class(self)
@@ -232,7 +235,8 @@ class Source:
                 self._held = set()
             if not armed.is_set():
                 armed.set()
-                self.report(WatchState.ARMED, f"{len(self._watches)} watched")
+                if not self._has_reported:  # the watcher knows better what it can do, such as polling only
+                    self.report(WatchState.ARMED, f"{len(self._watches)} watched")
             self._new_data = trio.Event()
             await self._new_data.wait()
 

@@ -51,8 +51,9 @@ async def _write(path: str, target: str, owner: LinkOwner, *, replaces_all: bool
             raise ResourceError(f"{path} is no longer a symlink; refusing to replace it")
         if found == stat.S_IFDIR:
             refuse_mounts(path, directory, base)
-        name = await changing(_make, directory, base, target, owner, path)
+        name = temporary_name(base)
         try:
+            await changing(_make, directory, name, target, owner, path)
             if found == stat.S_IFDIR:
                 await changing(_exchange, directory, name, base)
                 await _remove(path, directory, name)
@@ -72,20 +73,11 @@ def _type_at(directory: int, base: str) -> int:
         return 0
 
 
-def _make(directory: int, base: str, target: str, owner: LinkOwner, path: str) -> str:
-    """Make a temporary link with this owner; return its name."""
-    while True:
-        name = temporary_name(base)
-        with suppress(FileExistsError):
-            os.symlink(target, name, dir_fd=directory)
-            break
-    try:
-        if owner not in (LinkOwner(), LinkOwner(os.geteuid(), os.getegid())):
-            _give(directory, name, owner, path, is_new=True)
-    except BaseException:
-        os.unlink(name, dir_fd=directory)
-        raise
-    return name
+def _make(directory: int, name: str, target: str, owner: LinkOwner, path: str) -> None:
+    """Make a temporary link with this owner."""
+    os.symlink(target, name, dir_fd=directory)
+    if owner not in (LinkOwner(), LinkOwner(os.geteuid(), os.getegid())):
+        _give(directory, name, owner, path, is_new=True)
 
 
 async def _rename(path: str, directory: int, name: str, base: str) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -50,6 +50,7 @@ def unpack(archive: Path, into: Path) -> str:
 
 
 _STATE = "current.json"
+_VALID = "valid.json"
 _ALONE = "data.yaml"
 
 _Put = Callable[[Path, Path], str]
@@ -90,6 +91,23 @@ def directory_of(url: str, cache: str | None, context: str) -> str:
     return str(_kept(parse_address(url, context), _home(cache)).absolute())
 
 
+def record_valid(url: str, files: Iterable[str], cache: str | None, context: str) -> None:
+    """Remember that the newest version of the manifest at ``url`` is valid, if it was loaded from some of ``files``."""
+    _source_of(url, cache, context).record_valid(files)
+
+
+def last_valid(url: str, cache: str | None, context: str) -> str | None:
+    """Return the path of the last manifest from ``url`` that `record_valid` was called for; None if there is none.
+
+    Raises ManifestError if others could change the cache.
+    """
+    return _source_of(url, cache, context).last_valid()
+
+
+def _source_of(url: str, cache: str | None, context: str) -> _Source:
+    return _trusted(parse_address(url, context), unpack, _home(cache))
+
+
 def _home(cache: str | None) -> Path:
     return Path(cache) if cache is not None else cache_directory()
 
@@ -100,10 +118,7 @@ def _kept(address: Address, home: Path) -> Path:
 
 def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
     home = _home(cache)
-    kept = _kept(address, home)
-    _refuse_shared(home)
-    _refuse_shared(kept)
-    source = _Source(kept, put)
+    source = _trusted(address, put, home)
     try:
         return source.renewed(address)
     except ManifestError:
@@ -114,6 +129,14 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
         age = _age(time.time() - source.fetched_at())
         warn(f"{error}; the last valid version of {address.shown}, fetched {age} ago, is used")
         return last
+
+
+def _trusted(address: Address, put: _Put, home: Path) -> _Source:
+    """Return the cache of ``address``. Raises ManifestError if others could change it."""
+    kept = _kept(address, home)
+    _refuse_shared(home)
+    _refuse_shared(kept)
+    return _Source(kept, put)
 
 
 def _age(seconds: float) -> str:
@@ -168,14 +191,32 @@ def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path
 
 
 class _Source:
-    """The cache of one URL. ``current.json`` names the version in use, and is replaced atomically."""
+    """The cache of one URL. ``current.json`` names the newest version, ``valid.json`` the last with a valid manifest.
+
+    Both are replaced atomically.
+    """
 
     def __init__(self, directory: Path, put: _Put) -> None:
         self._directory = directory
         self._put = put
 
     def last_good(self) -> str | None:
+        return self._named_in(_STATE)
+
+    def last_valid(self) -> str | None:
+        return self._named_in(_VALID)
+
+    def record_valid(self, files: Iterable[str]) -> None:
         state = self._state()
+        if state is None or state == self._state(_VALID):
+            return
+        version = f"{(self._directory / state['version']).absolute()}/"
+        if any(os.path.abspath(file).startswith(version) for file in files):
+            with scratch(self._directory) as place:
+                self._record(state, place, _VALID)
+
+    def _named_in(self, name: str) -> str | None:
+        state = self._state(name)
         path = self._directory / state["version"] / state["manifest"] if state else None
         return str(path) if path is not None and path.is_file() else None
 
@@ -211,9 +252,9 @@ class _Source:
         self._forget_all_but(name)
         return str(self._directory / name / manifest)
 
-    def _state(self) -> dict[str, Any] | None:
+    def _state(self, name: str = _STATE) -> dict[str, Any] | None:
         try:
-            with open(self._directory / _STATE, encoding="utf-8", opener=open_own) as file:
+            with open(self._directory / name, encoding="utf-8", opener=open_own) as file:
                 state = json.load(file)
             return {
                 "version": str(state["version"]),
@@ -223,15 +264,16 @@ class _Source:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _record(self, state: dict[str, Any], place: Path) -> None:
-        temporary = place / _STATE
+    def _record(self, state: dict[str, Any], place: Path, name: str = _STATE) -> None:
+        temporary = place / name
         temporary.write_text(json.dumps(state))
-        temporary.replace(self._directory / _STATE)
+        temporary.replace(self._directory / name)
 
     def _forget_all_but(self, current: str) -> None:
-        """Remove old versions, except the previous one, whose files a run may still read."""
+        """Remove old versions, except the previous one, whose files a run may still read, and the last valid one."""
+        valid = self._state(_VALID) or {"version": current}
         directories = [each for each in self._directory.iterdir() if each.is_dir() and not is_scratch(each)]
-        versions = [each for each in directories if each.name != current]
+        versions = [each for each in directories if each.name not in (current, valid["version"])]
         versions.sort(key=lambda each: each.stat().st_mtime)
         for old in versions[:-1]:
             shutil.rmtree(old, ignore_errors=True)

@@ -13,9 +13,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+import trio
+
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.base import Resource
+from reactor.resource.redaction import redacted, register_secret
 from reactor.testing.story import Story, converge_once, running
 
 
@@ -26,12 +29,23 @@ class Case:
     ``make`` builds a new resource, always with the same properties; in the initial environment it is not as desired.
     ``world`` returns everything the resource could change, as a value to compare. ``spoil`` makes a converged
     environment drift in a way that the resource's watches must announce; None when nothing can announce it.
+
+    ``in_one_step`` promises that a cancelled apply leaves the old state or the new one; it can't be promised of many
+    things, such as a tree. ``secret`` is a text of 16 characters or more, a secret of a manifest that ``make`` gives
+    to the resource.
     """
 
     make: Callable[[], Resource]
     world: Callable[[], Any]
     spoil: Callable[[], None] | None
+    in_one_step: bool = False
+    secret: str = ""
 
+
+_MOST_WAITS = 50
+"""How many waits of an apply are cancelled, one after the other."""
+_PART = 8
+"""Characters of a secret that must not be shown, wherever in it they are."""
 
 Promise = Callable[[Case], Awaitable[None]]
 
@@ -95,6 +109,61 @@ def _repaired(story: Story, ref: str) -> bool:
     return any(Cause.DRIFT in check.causes and check.result is Result.CHANGED for check in story.checks(ref))
 
 
+class _CancelAfter(trio.abc.Instrument):
+    """Cancels ``scope`` once the task that made it has been resumed ``times`` times."""
+
+    def __init__(self, scope: trio.CancelScope, times: int) -> None:
+        self._scope, self._left, self._task = scope, times, trio.lowlevel.current_task()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        """Count a step."""
+        if task is self._task:
+            self._left -= 1
+            if self._left < 0:
+                self._scope.cancel()
+
+
+async def _apply_cancelled(resource: Resource, times: int) -> bool:
+    """Apply ``resource``, cancelled when it waits after ``times`` waits. Return whether it waited so often."""
+    with trio.CancelScope() as scope:
+        plan = resource.plan(await resource.observe(), refresh=False)
+        instrument = _CancelAfter(scope, times)
+        trio.lowlevel.add_instrument(instrument)
+        try:
+            for action in plan:
+                await action.make()
+        finally:
+            trio.lowlevel.remove_instrument(instrument)
+    return scope.cancelled_caught
+
+
+async def a_cancelled_apply_leaves_the_old_state_or_the_new(case: Case) -> None:
+    """Wherever an apply is cancelled, it leaves no mix and no temporary file, and the next run succeeds."""
+    if not case.in_one_step:
+        return
+    before, left = case.world(), []
+    for times in range(_MOST_WAITS):
+        if not await _apply_cancelled(case.make(), times):
+            break
+        left.append(case.world())
+    ended, _ = await converge_once(case.make())
+    assert not ended.left, ended
+    after = case.world()
+    assert [world for world in left if world not in (before, after)] == []
+
+
+async def what_is_secret_is_not_shown(case: Case) -> None:
+    """The events of a dry run and of an apply, with their diffs, hold no part of the secret."""
+    if not case.secret:
+        return
+    register_secret(case.secret)
+    parts = {case.secret[start : start + _PART] for start in range(len(case.secret) - _PART + 1)}
+    for noop in (True, False):
+        _, story = await converge_once(case.make(), options=RunOptions(noop=noop, diff=True))
+        shown = repr([redacted(event) for event in story.events])
+        assert [part for part in parts if part in shown] == []
+
+
 async def properties_survive_a_round_trip(case: Case) -> None:
     """The properties that a resource reports build the same resource."""
     resource = case.make()
@@ -108,6 +177,8 @@ CONTRACT: tuple[Promise, ...] = (
     noop_says_what_apply_does,
     apply_reaches_the_desired_state,
     an_outside_change_is_noticed_and_repaired,
+    a_cancelled_apply_leaves_the_old_state_or_the_new,
+    what_is_secret_is_not_shown,
     properties_survive_a_round_trip,
 )
 """Every promise, in the order in which to investigate failures."""

@@ -218,7 +218,7 @@ class Asked(Reloader):
 
     requests = 0
 
-    def request(self):
+    def request(self, *, again=False):
         self.requests += 1
 
 

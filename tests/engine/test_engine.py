@@ -20,6 +20,7 @@ async def test_a_timeout_fails_the_check_and_says_so(autojump_clock):
     ended, story = await converge_once(a)
     assert ended.duration == pytest.approx(2)
     assert "timeout of 2 s" in story.checks("scripted#a")[0].error
+    assert "meta: {timeout: " in story.checks("scripted#a")[0].hint
 
 
 async def test_poll_checks_again_and_again(autojump_clock):

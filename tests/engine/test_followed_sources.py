@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from reactor.engine.events import Result, WatcherChanged
-from reactor.resource.watch import Watch, Watcher
+from reactor.resource.watch import Watch, Watcher, WatchState
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
 
@@ -174,3 +174,16 @@ async def test_a_check_that_is_voided_there_and_pending_at_once_is_made_again(au
         story.engine.dispatcher.release(0)
         await story.until(lambda: a.script.applies)
     assert len(a.script.checks) == 3, "before, voided, and anew"
+
+
+class DeafWatcher(RadioWatcher):
+    """Finds, while it arms, that it can only poll."""
+
+    async def arm(self, watch, vertex):
+        self.sink.report(WatchState.POLLING, "no reception")
+
+
+async def test_a_watcher_that_can_only_poll_does_not_count_as_armed(autojump_clock):
+    async with running(scripted("a"), watchers={RadioWatch: DeafWatcher}) as story:
+        await story.converged()
+    assert [event.state for event in story.all(WatcherChanged)] == [WatchState.POLLING]

@@ -21,6 +21,7 @@ from loopback import LoopbackServer
 from processes_of_cli import wait_until
 
 from reactor import ManifestError, load
+from reactor.cli.running.last_valid import LastValidLoader
 from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
 from reactor.source import download
@@ -400,6 +401,56 @@ def test_a_new_version_reaches_a_running_converger(server, tmp_path):
             lambda: setattr(server, "body", site(tmp_path, "two")),
         )
     assert (tmp_path / "out").read_text() == "two"
+
+
+def test_an_invalid_version_is_reported_once_however_often_it_is_looked_at(server, tmp_path):
+    server.body, reported = site(tmp_path), 0
+    with converger(tmp_path, server.url) as process:
+        for line in process.stdout:
+            event = json.loads(line)["event"]
+            reported += event == "reloadrejected"
+            if event == "converged" and not reported:
+                server.body = archive(("site/manifest.yaml", "resources: [nonsense"))
+            elif event == "reloadrejected" and reported == 1:
+                asked = len(server.asked)
+                wait_until(lambda wanted=asked + 5: len(server.asked) >= wanted)
+                server.body = site(tmp_path)
+            elif event == "reloaded" and reported:
+                process.send_signal(signal.SIGTERM)
+    assert reported == 1
+
+
+def newest_is_invalid(tmp_path, server):
+    """The inputs, the loader of a run that starts, and the version that an earlier run has had in force."""
+    inputs = Inputs(cache=str(tmp_path / "cache"))
+    server.body = site(tmp_path)
+    before = LastValidLoader([server.url], load).load(inputs)
+    for version in range(3):
+        server.body = archive(("site/manifest.yaml", f"resources: [nonsense{version}"))
+        fetched(server.url, inputs.cache, lambda _: None)
+    return inputs, LastValidLoader([server.url], load), before
+
+
+def test_a_run_starts_with_the_last_valid_version_while_the_newest_is_invalid(server, tmp_path):
+    inputs, loader, before = newest_is_invalid(tmp_path, server)
+    loaded = loader.load(inputs)
+    assert (loaded.path, loaded.files) == (before.path, before.files)
+    assert [each.split(":")[0] for each in loaded.warnings] == [
+        "the newest version of the manifest is invalid"
+    ]
+
+
+def test_a_run_that_has_started_leaves_its_version_in_force_instead(server, tmp_path):
+    inputs, loader, _ = newest_is_invalid(tmp_path, server)
+    loader.load(inputs)
+    with pytest.raises(ManifestError, match="the list is not closed"):
+        loader.load(inputs)
+
+
+def test_without_a_valid_version_a_run_does_not_start(server, tmp_path):
+    server.body = archive(("site/manifest.yaml", "resources: [nonsense"))
+    with pytest.raises(ManifestError, match="the list is not closed"):
+        LastValidLoader([server.url], load).load(Inputs(cache=str(tmp_path / "cache")))
 
 
 def test_new_data_reach_a_running_converger(server, tmp_path):

@@ -8,7 +8,7 @@ One ``reactor run``, in the order of its life:
 - ``engine_run``: runs the engine with its services; ``signals``: stops it in steps; ``heap``: keeps its memory small;
 - ``reloading``: passes edited manifests to the engine; ``loaded_files``: which files those were made of;
   ``incremental_load``: reads only the edited items; ``turns``: lets repairs go before a load; ``url_events``: when
-  URLs are asked again;
+  URLs are asked again; ``last_valid``: what a run starts with while the newest version at a URL is invalid;
 - ``companions``: the tasks beside the engine; ``network``: those for the values of a network;
 - ``answering``: lets an active run do the work of one-shot runs.
 

@@ -30,7 +30,7 @@ from reactor.console.display import Display
 from reactor.console.run_header import message_record, metrics_record, selection_message
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, is_ours
-from reactor.loading import load
+from reactor.loading import is_elsewhere, load
 from reactor.named_tuple import NamedTuple
 from reactor.secrets.reader import RunSecrets
 
@@ -123,13 +123,17 @@ class ConvergeCommand(NamedTuple):
     def _loader(self) -> Callable[[Inputs], LoadedManifest]:
         """Return what loads the manifest. A continuous run loads it again after each edit."""
         if not self.options.watch:
-            return self._load_whole
+            return partial(self._load_whole, self.manifests)
+        if any(map(is_elsewhere, self.manifests)):
+            from reactor.cli.running.last_valid import LastValidLoader
+
+            return LastValidLoader(self.manifests, self._load_whole).load
         from reactor.cli.running.incremental_load import IncrementalLoader
 
         return IncrementalLoader(self.manifests, partial(refuse_own_state, location=self.location)).load
 
-    def _load_whole(self, inputs: Inputs) -> LoadedManifest:
-        program = load(self.manifests, inputs)
+    def _load_whole(self, manifests: Sequence[str], inputs: Inputs) -> LoadedManifest:
+        program = load(manifests, inputs)
         refuse_own_state(program.graph.resources.values(), self.location)
         return program
 

@@ -75,21 +75,23 @@ class Reloader:
         self.on_new_shares: Callable[[Mapping[str, Any]], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
-        self._generation = generation
+        self._generation, self._files = generation, generation.files  # of the newest version, valid or not
         self._load = load
         self._read_at = read_at
         self._watched: dict[str, int] = {}
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
-        self._is_asked, self._is_tried_again = True, False  # a directory above a file announces no new mode
+        self._is_requested, self._is_asked = False, True
+        self._is_tried_again = False  # a directory above a file announces no new mode
         self._problems: tuple[str, ...] = ()
         self.rejected: Collection[str] = ()  # the manifests, if their newest version can't be used
         self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
-    def request(self) -> None:
-        """Request a reload. Several requests may cause one reload."""
+    def request(self, *, again: bool = False) -> None:
+        """Request a reload. Several requests may cause one reload. ``again`` shows no problems that were shown already."""
+        self._is_requested |= not again
         self._wanted.set()
 
     def attach(self, engine: Engine, display: Display) -> None:
@@ -216,24 +218,23 @@ class Reloader:
                 with suppress(ManifestError, OSError):
                     newest = await _read(partial(self._fetched, warnings.append))
                     async with self._loading:  # a version that is loaded now may be the newest
-                        known = {*self._generation.files}
+                        known, tried = {*self._generation.files}, {*map(os.path.abspath, self._files)}
                     if not newest <= known:
-                        self.request()
+                        self.request(again=newest <= tried)
                 events.show(warnings)
 
     def _fetched(self, warn: Callable[[str], None]) -> set[str]:
         """Download the newest versions of the files at URLs; return their paths on this host."""
         inputs = self._generation.inputs
         site = with_site(inputs, warn).site
-        manifests = all_located(self._names, inputs, warn)
-        return {os.path.abspath(each) for each in (*manifests, site) if each}
+        return {os.path.abspath(each) for each in (*all_located(self._names, inputs, warn), site) if each}
 
     async def _reload_on_request(self) -> None:
         while True:
-            with trio.move_on_after(FACTS_INTERVAL if self._is_tried_again else math.inf) as scope:
+            with trio.move_on_after(FACTS_INTERVAL if self._is_tried_again else math.inf):
                 await self._wanted.wait()
             await trio.sleep(SETTLE)
-            self._is_asked = not scope.cancelled_caught
+            self._is_asked, self._is_requested = self._is_requested, False
             self._wanted = trio.Event()
             await self._reload_exclusively()
 
@@ -262,7 +263,7 @@ class Reloader:
             return None
         self.rejected = ()
         before, self._generation, self._read_at = self._generation, generation, read_at
-        self._is_tried_again, self._problems = False, ()
+        self._is_tried_again, self._problems, self._files = False, (), generation.files
         self._is_renewed.set()
         self._is_renewed = trio.Event()
         self._follow(generation.files)
@@ -280,7 +281,7 @@ class Reloader:
     def _reject(self, error: ManifestError, read_at: int, *, plainly: bool = False) -> ManifestError:
         """Show the problems of a version that began to be read at ``read_at``, ``plainly`` with what is imported already."""
         error.__traceback__ = None  # its frames hold what was loaded, in a cycle
-        self._read_at, self.rejected = read_at, self._names
+        self._read_at, self.rejected, self._files = read_at, self._names, tuple(error.files)
         self._follow((*self._watched, *error.files))
         self._is_tried_again = any(each.code in ("R0101", "R0401") for each in error.diagnostics)
         problems = tuple(in_one_line(each, shown(self._names)) for each in error.diagnostics)
@@ -295,9 +296,8 @@ class Reloader:
         return error
 
     def _show_new_warnings(self, generation: Generation, before: Generation) -> None:
-        for warning in generation.warnings:
-            if warning not in before.warnings:
-                self._display.warn(warning)
+        for warning in (each for each in generation.warnings if each not in before.warnings):
+            self._display.warn(warning)
         if generation.left_out not in (None, before.left_out):
             self._display.show(*generation.left_out)
 
@@ -347,4 +347,4 @@ class Reloader:
     def _on_event(self, path: str) -> None:
         """Reload if ``path`` was changed after it was read: lost events, or a new watch, do not say that it was."""
         if self._loaded_files.may_have_changed(path, since=self._read_at):
-            self.request()
+            self.request(again=not self._loaded_files.is_changed(path))
