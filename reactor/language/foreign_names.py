@@ -147,7 +147,7 @@ _ONLY_IN_GO: Final = "Jinja2 has none: write the template with 'engine: go', whi
 _FILTERS: Final = {
     "basename": "did you mean split? Write (path.split('/') | last)",
     "bool": "true and false of the data are no strings: it is not needed",
-    "dict2items": "did you mean items?",
+    "dict2items": "write {% for key, value in x.items() %}",
     "difference": "write a | reject('in', b) | list",
     "dirname": "did you mean rsplit? Write path.rsplit('/', 1)[0]",
     "flatten": _IN_MANIFEST + '"{{ flatten(Data.x) }}"}',
@@ -192,6 +192,15 @@ _GO_FUNCTIONS: Final = {
     "tpl": "a text of the data is not a template: write what it holds into the template itself",
 }
 """Function of Helm, sprig or Ansible -> what to write in a Go template."""
+
+
+_JET_FUNCTIONS: Final = {"toJSON": "json", "toJson": "json", "to_json": "json", "trim": "trimSpace"}
+"""Function of Go templates, expressions or Ansible -> the one of Jet."""
+
+
+def jet_function_meant(name: str) -> str | None:
+    """Return the function of Jet that ``name``, of another program, means; None for other names."""
+    return _JET_FUNCTIONS.get(name)
 
 
 def fact_meant(name: str) -> str | None:
