@@ -86,7 +86,15 @@ if TYPE_CHECKING:
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.own_renames import own_renames
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
-    from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.property_types import (
+        AbsolutePath,
+        Duration,
+        Flag,
+        OneOrMany,
+        Rate,
+        Reference,
+        References,
+    )
     from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import (
         masked_start,
@@ -154,7 +162,7 @@ _HOMES = {
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess", "TemplateSource"),
     "reactor.resource.own_renames": ("own_renames",),
@@ -208,6 +216,7 @@ __all__ = [
     "Meta",
     "MountInfo",
     "NamedProgram",
+    "OneOrMany",
     "PathState",
     "PathWatch",
     "Place",

@@ -90,10 +90,21 @@ def validated(
     with gc_paused():
         try:
             manifest, problems = read_manifests(files, inputs=known)
-            return manifest, _connected(manifest, problems, external)
+            graph = _connected(manifest, problems, external)
         except ManifestError as error:
+            _require_facts(inputs, error.files)
             fetched_from = [name for name in _names(path) if is_elsewhere(name)]
             raise (_with_origins(error, fetched_from, inputs) if fetched_from else error) from error.__cause__
+        _require_facts(inputs, manifest.files)
+        return manifest, graph
+
+
+def _require_facts(inputs: Inputs, files: Sequence[str]) -> None:
+    """Raise ManifestError if a fact that was read is not known: with a default, the manifest of another role would load."""
+    if inputs.are_lacking_facts:
+        message = "the manifest uses a fact that is not known: the fact files do not answer"
+        hint = "repair the file system that 'findmnt' shows above facts.d, or give the fact with --fact"
+        raise ManifestError([Diagnostic("R0101", message, None, hint)], files)
 
 
 def _with_origins(error: ManifestError, urls: Sequence[str], inputs: Inputs) -> ManifestError:

@@ -37,7 +37,6 @@ from reactor.resources.process import (
     ENVIRONMENT,
     Command,
     Completed,
-    Identity,
     identity_of,
     output_tail,
     require_startable,
@@ -179,7 +178,7 @@ class PackageDirectory(Resource[DirectoryState]):
         The registry is asked only after the interval. Raises ResourceError.
         """
         await fragile_mounts().ask(self.name)
-        identity = await self._identity()
+        identity = await identity_of(self.user)
         self._changed_paths.take()
         with ErrorContext(f"inspect {self.name}"):
             uid = uid_of(identity)
@@ -228,7 +227,7 @@ class PackageDirectory(Resource[DirectoryState]):
     async def describe(self) -> Mapping[str, Any]:
         """The installed packages."""
         with ErrorContext(f"inspect {self.name}"):
-            identity = await self._identity()
+            identity = await identity_of(self.user)
             uid = uid_of(identity)
             state = await read_by_owner(uid, partial(self._read, uid))
         if state.found is Found.NOTHING:
@@ -301,7 +300,7 @@ class PackageDirectory(Resource[DirectoryState]):
         return version
 
     async def _make(self) -> None:
-        identity = await self._identity()
+        identity = await identity_of(self.user)
         make_directory_for(self.name, identity, _MODE)
         # Another user may have made the directory above since the last look.
         refuse_way(self.name, uid_of(identity))
@@ -310,11 +309,8 @@ class PackageDirectory(Resource[DirectoryState]):
         for arguments in commands:
             await self.call(*arguments)
 
-    async def _identity(self) -> Identity | None:
-        return None if self.user is None else await identity_of(self.user, None)
-
     async def _command(self, arguments: Sequence[str]) -> Command:
-        identity = await self._identity()
+        identity = await identity_of(self.user)
         variables = {"HOME": _OUR_HOME} if identity is None else identity.environment
         environment = {**ENVIRONMENT, **variables, **self.settings()}
         return Command((self.program, *arguments), "/", environment, self.timeout, identity=identity)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
-from reactor import Diff, ResourceError
-from reactor.hostfs import Attributes, ErrorContext, Inline, content_diff, open_source, refuse_replacement
+from reactor import Action, Diff, ResourceError
+from reactor.hostfs import (
+    Attributes,
+    ErrorContext,
+    Inline,
+    content_diff,
+    open_source,
+    refuse_replacement,
+    remove_path,
+)
 from reactor.resources.shared_lines import Found, find, rewrite
 
 _MODE = 0o644
@@ -72,6 +81,14 @@ def set_mode(path: str, permissions: int) -> None:
             os.fchmod(fd, permissions)
         finally:
             os.close(fd)
+
+
+def step(path: str, text: str | None, write: Callable[[], Awaitable[None]] | None = None) -> Action:
+    """The step that makes ``text`` the content of the file; None removes it. ``write`` writes it, by default `replace`."""
+    if text is None:
+        return Action.proven(f"removed {path}", partial(remove_path, path, recursive=False))
+    run, shown = write or partial(replace, path, text), partial(diff, path, lambda _: text)
+    return Action(f"Would have written {path}", f"wrote {path}", run, shown, is_proof=True)
 
 
 async def diff(path: str, change: Change) -> Diff:

@@ -5,6 +5,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from files_of_cli import put
@@ -118,6 +119,13 @@ def state_directory(numbered_directory, monkeypatch):
     directory = numbered_directory("state") / "reactor"
     monkeypatch.setenv("REACTOR_STATE_DIR", str(directory))
     return directory
+
+
+@pytest.fixture
+def in_memory():
+    """A directory in memory: no change waits for a disk, which may be busy, or in a thread for it."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,14 @@ from reactor import RunOptions
 from reactor.testing.story import converge_once
 
 
+async def checked(resource, **options):
+    """The one check of the resource."""
+    _, story = await converge_once(resource, options=RunOptions(**options))
+    [check] = story.checks(resource.ref)
+    return check
+
+
 async def converged(resource, *, noop=False):
     """The result of the resource, with what was done to it or why it failed."""
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
-    return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+    check = await checked(resource, noop=noop)
+    return check.result, "; ".join((*check.actions, check.error or "")).strip("; ")

@@ -11,7 +11,7 @@ from reactor.journal.history import Entry, History
 
 _CAUSES = {
     "initial": "the run had started",
-    "intent": "the manifest had changed",
+    "intent": "its entry in the manifest, or what its values come from, had changed",
     "drift": "something outside of reactor had changed it",
     "refresh": "a resource that it subscribes to had changed",
     "retry": "an earlier attempt had failed",

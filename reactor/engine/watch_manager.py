@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
@@ -10,7 +12,7 @@ import trio
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause, Event, EventsLost, WatcherChanged
 from reactor.engine.retries import Backoff
-from reactor.errors import reason_of
+from reactor.errors import MORE_FILES, first_of, reason_of
 from reactor.resource.base import Resource
 from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
 
@@ -177,17 +179,20 @@ class Source:
     async def supervise(self) -> None:
         """Keep the watcher alive.
 
-        Restarts at once, then with growing waits, during which checks continue without events.
+        One that had lived for a while is restarted at once; others after growing waits, during which checks continue
+        without events. What has changed meanwhile is found once the new one listens.
         """
         backoff = Backoff(RESTART_WAIT, RESTART_CAP)
         while True:
-            if await self._serve():
+            was_armed = await self._serve()
+            wait = backoff.next_wait(trio.current_time())
+            if backoff.level > 1 or not was_armed:
                 for vertex in self._watches:
-                    self._hold(vertex)
-                continue
+                    self._release(vertex)
+                await trio.sleep(wait)
+                self._mark_served()
             for vertex in self._watches:
-                self._release(vertex)
-            await trio.sleep(backoff.next_wait(trio.current_time()))
+                self._hold(vertex)
 
     async def _serve(self) -> bool:
         """Run one instance of the watcher until it dies. Return whether it had armed all watches."""
@@ -203,7 +208,7 @@ class Source:
                 watcher, self._watcher = self._watcher, None
                 watcher.close()
         except Exception as error:  # noqa: BLE001 - whatever the cause, the remedy is a new watcher
-            self.report(WatchState.DOWN, f"the watcher died and is restarted: {reason_of(error)}")
+            self.report(WatchState.DOWN, f"the watcher died and is restarted: {_cause(error)}")
             self._mark_served()
         return armed.is_set()
 
@@ -254,6 +259,13 @@ class Source:
         if vertex in self._held:
             self._held.discard(vertex)
             self._dispatcher.release(vertex)
+
+
+def _cause(error: Exception) -> str:
+    """Why a watcher died, and what to do about it, if that is known and not in the error itself."""
+    first = first_of(error)
+    is_limit = isinstance(first, OSError) and first.strerror == os.strerror(errno.EMFILE)
+    return f"{reason_of(error)}; {MORE_FILES}" if is_limit else reason_of(error)
 
 
 def _each(watches: Watch | tuple[Watch, ...]) -> tuple[Watch, ...]:

@@ -77,18 +77,22 @@ class Facts(Mapping[str, Any]):
         self._gatherer = Gatherer(timeout)
         self._gathered: dict[str, dict[str, Any]] = {}
         self._added: dict[str, Any] | None = None
-        self._files = FileFacts()
+        self._files: FileFacts | None = None
+        self._is_lacking = False
 
     def __getitem__(self, key: str) -> Any:
         added = self._additions()
         if key not in self._sources:
+            self._is_lacking |= self._files is None and key not in self._given
             return added[key]
         if key not in self._gathered:
             self._gathered[key] = named(self._sources[key](self._gatherer))
         return named(deep_merge(self._gathered[key], added[key])) if key in added else self._gathered[key]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._sources or key in self._additions()
+        added = self._additions()
+        self._is_lacking |= self._files is None and key not in (*self._sources, *self._given)
+        return key in self._sources or key in added
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._sources, **self._additions()})
@@ -104,7 +108,13 @@ class Facts(Mapping[str, Any]):
     @property
     def notes(self) -> list[str]:
         """The facts that could not be gathered so far, with the reasons, one sentence each."""
-        return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **self._files.notes}.items()]
+        files = {} if self._files is None else self._files.notes
+        return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **files}.items()]
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether a fact was read that only a fact file could have, and the fact files did not answer."""
+        return self._is_lacking
 
     def with_fallbacks(self, values: Mapping[str, Any]) -> Facts:
         """Return the same facts, not gathered yet, with ``values`` as defaults for the given facts."""
@@ -113,7 +123,7 @@ class Facts(Mapping[str, Any]):
 
     def watch_paths(self) -> list[str]:
         """Return the paths to watch: call `refreshed` when one changes. Addresses have no path, so poll them."""
-        return [*_SYSTEM_FILES, *fact_paths(self._where)]
+        return [*_SYSTEM_FILES, *fact_paths(self._where, self._files or FileFacts())]
 
     def refreshed(self) -> set[str]:
         """Refresh the facts that were read and may have changed; return the top-level keys whose value changed."""
@@ -139,5 +149,5 @@ class Facts(Mapping[str, Any]):
         if self._added is None:
             answer = self._gatherer({"fact files": lambda: read_fact_files(self._where, self._parse)})
             self._files = answer.get("fact files", self._files)
-            self._added = deep_merge(self._files.values, self._given)
+            self._added = deep_merge(self._files.values if self._files else {}, self._given)
         return self._added

@@ -34,10 +34,11 @@ def directories() -> tuple[str, ...]:
 
 @dataclass(eq=False, repr=False)
 class FileFacts:
-    """The merged facts of all files, and the reason for each file that was skipped."""
+    """The merged facts of all files, the reason for each file that was skipped, and the paths found in facts.d."""
 
     values: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    listed: list[str] = field(default_factory=list)
 
 
 class _SkippedError(Exception):
@@ -55,7 +56,7 @@ def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
         if not os.path.isabs(directory):
             found.notes[directory] = "the directory is skipped: its path is not absolute"
             continue
-        for path in _candidates(directory, found.notes):
+        for path in _candidates(directory, found):
             try:
                 found.values = deep_merge(found.values, parse(_content(path), path))
             except FileNotFoundError:
@@ -70,20 +71,22 @@ def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
     return found
 
 
-def fact_paths(where: Sequence[str]) -> list[str]:
-    """Return all paths to watch: a change there may change facts."""
+def fact_paths(where: Sequence[str], found: FileFacts) -> list[str]:
+    """Return all paths to watch: a change there may change facts. Reads nothing: a directory may not answer."""
     usable = [directory for directory in where if os.path.isabs(directory)]
     fixed = [os.path.join(directory, name) for directory in usable for name in (*_ALONE, _DIRECTORY)]
-    return [*fixed, *(path for directory in usable for path in _entries(os.path.join(directory, _DIRECTORY)))]
+    return [*fixed, *found.listed]
 
 
-def _candidates(directory: str, notes: dict[str, str]) -> Iterator[str]:
+def _candidates(directory: str, found: FileFacts) -> Iterator[str]:
     yield from (os.path.join(directory, name) for name in _ALONE)
     below = os.path.join(directory, _DIRECTORY)
     if os.path.islink(below):
-        notes[below] = "the directory is skipped: it is a symbolic link"
-    else:
-        yield from _entries(below)
+        found.notes[below] = "the directory is skipped: it is a symbolic link"
+        return
+    entries = [*_entries(below)]
+    found.listed += entries
+    yield from entries
 
 
 def _entries(directory: str) -> Iterator[str]:

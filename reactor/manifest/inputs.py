@@ -30,6 +30,10 @@ class HostFacts(Protocol):
         """Whether any fact was read."""
 
     @property
+    def is_lacking(self) -> bool:
+        """Whether a fact was read that only a fact file could have, and the fact files did not answer."""
+
+    @property
     def notes(self) -> list[str]:
         """The facts that could not be gathered, and why."""
 
@@ -151,6 +155,11 @@ class Inputs(NamedTuple):
     def fact_paths(self) -> list[str]:
         """The paths to watch for changes of the facts that were read; empty if none was read."""
         return self.facts.watch_paths() if isinstance(self.facts, HostFacts) and self.facts.is_used else []
+
+    @property
+    def are_lacking_facts(self) -> bool:
+        """Whether a fact that was read may exist, and is not known, because the fact files did not answer."""
+        return isinstance(self.facts, HostFacts) and self.facts.is_lacking
 
     def facts_changed(self) -> bool:
         """Whether a fact that was read has changed. Takes some milliseconds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +17,7 @@ from reactor.manifest.values import Values
 from reactor.named_tuple import NamedTuple
 from reactor.resource.base import Resource
 from reactor.resource.class_defaults import remove_defaults, unchecked
+from reactor.resource.common_properties import Meta
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 
@@ -138,7 +139,7 @@ class Inspector:
 
     def _report_unknown(self, path: PropertyPath, value: Any) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
-        suggestion = hint_home(word, known) or did_you_mean(word, known)
+        suggestion = hint_home(word, known) or _hint_on_meta(word, known) or did_you_mean(word, known)
         if len(path) == 1:
             self._mark_doubtful(*(name for name in known if suggestion and repr(name) in suggestion))
             if self._is_nameless and word in NAMES and not self._is_doubtful("path"):
@@ -223,6 +224,11 @@ def _details_of(error: ValidationError) -> list[Any]:
     found = error.errors(include_url=False)
     holders = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
     return [each for each in found if each["type"] != "too_short" or each["loc"] not in holders]
+
+
+def _hint_on_meta(word: str, known: Container[str]) -> str | None:
+    """Return where ``word`` belongs if it is a setting for the engine, and ``known`` are the properties of a kind."""
+    return f"write meta: {{{word}: ...}}" if "meta" in known and word in Meta.model_fields else None
 
 
 def _hint_on_flag(text: str) -> str | None:

@@ -6,7 +6,7 @@ import os.path
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import Field, ValidationError
 
 from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
@@ -17,13 +17,9 @@ from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.property_types import Model, Reference, as_list
+from reactor.resource.property_types import Model, OneOrMany, Reference
 
-Strings = Annotated[tuple[str, ...], BeforeValidator(as_list), WithJsonSchema({"type": ["string", "array"]})]
-"""Strings; a single one needs no list."""
-References = Annotated[
-    tuple[Reference, ...], BeforeValidator(as_list), WithJsonSchema({"type": ["string", "array"]})
-]
+Names = OneOrMany[Reference]
 """Names or globs of resources. Without a kind, they would match nothing, and so be absent always."""
 
 
@@ -45,20 +41,20 @@ class Expectations(Inputs):
 
     resources: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
     """By ``kind#name``: a resource that the manifest must declare, and the properties that it must have."""
-    absent: References = ()
+    absent: Names = ()
     """Names or globs of resources that the manifest must not declare, or whose condition excludes them."""
     count: dict[Reference, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     """How many resources match a name or glob: ``{"user#*": 50}``."""
-    problems: Strings = ()
+    problems: OneOrMany[str] = ()
     """Parts of the messages of the problems that the manifest must have. Without any, it must be valid."""
 
 
 class TestFile(Inputs):
     """A file of tests."""
 
-    manifest: Annotated[Strings, Field(min_length=1)]
+    manifest: Annotated[OneOrMany[str], Field(min_length=1)]
     """The manifest, relative to this file, or several that are loaded as one."""
-    external: Strings = ()
+    external: OneOrMany[str] = ()
     """Resources of other manifests that may be referred to, as with ``--external``."""
     tests: Annotated[dict[str, Expectations], Field(min_length=1)]
     """The tests by name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os.path
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -68,10 +68,16 @@ def _as_reference(value: str) -> str:
     return f"{found[1].lower()}#{found[2] or found[3]}" if found else "file#/etc/motd"
 
 
-def as_list(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     """Return a single string as a list of it, and anything else as it is."""
     return [value] if isinstance(value, str) else value
 
+
+_T = TypeVar("_T")
+_STRINGS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+OneOrMany = Annotated[tuple[_T, ...], BeforeValidator(_as_list), WithJsonSchema(_STRINGS_SCHEMA)]
+"""A list of strings, as in ``OneOrMany[str]``; a single string needs no list."""
 
 Reference = Annotated[str, AfterValidator(_check_reference)]
 """``kind#name`` or ``kind#alias``."""
@@ -79,7 +85,7 @@ Reference = Annotated[str, AfterValidator(_check_reference)]
 _REFERENCE_SCHEMA = {"type": "string", "pattern": "^[^#]+#"}
 _REFERENCES_SCHEMA = {"anyOf": [_REFERENCE_SCHEMA, {"type": "array", "items": _REFERENCE_SCHEMA}]}
 
-References = Annotated[tuple[Reference, ...], BeforeValidator(as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
+References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
 """A list of references; a single reference needs no list."""
 
 _UNITS = {

@@ -31,6 +31,8 @@ class Relations(NamedTuple):
       ``declared.managed_paths`` then has the paths below it that others provide.
     - ``edits``: those of ``provides`` of which this changes only a part. Resources that edit one path do not wait for
       each other.
+    - ``repairs``: those of ``depends_on`` that may be of no use until this resource has acted. What provides such a path
+      still goes first, but its failure does not block this.
     - ``chooses``: the spaces of claims, such as that of uids, in which this takes a free key. ``declared.reserved`` then
       has the keys that others claim there.
     - ``names``: programs that others start later, so that nothing fails here without them: a dry run tells which are missing.
@@ -44,6 +46,7 @@ class Relations(NamedTuple):
     edits: Collection[str] = ()
     chooses: tuple[str, ...] = ()
     names: Collection[NamedProgram] = ()
+    repairs: Collection[str] = ()
 
 
 NO_RELATIONS = Relations()

@@ -22,17 +22,8 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.hostfs import (
-    Attributes,
-    Inline,
-    accounts,
-    accounts_of,
-    content_diff,
-    remove_path,
-    set_attributes,
-    write_file,
-)
-from reactor.resources import shared_lines
+from reactor.hostfs import Attributes, accounts, accounts_of, set_attributes
+from reactor.resources import own_file, shared_lines
 from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.cron import job as jobs
 from reactor.resources.cron import schedule as schedules
@@ -59,7 +50,7 @@ DAEMONS = (
     "/lib/systemd/system-generators/systemd-crontab-generator",
 )  # fmt: skip
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_MODE, _TABLE_MODE = 0o644, 0o600
+_TABLE_MODE = 0o600
 
 
 class Cron(SharedFile, kind="cron"):
@@ -190,8 +181,8 @@ class Cron(SharedFile, kind="cron"):
                 "path", self._path, wishes | ({"ensure": "present"} if self.ensure == "present" else {})
             )
         else:
-            text = self._text if self.ensure == "present" else None
-            yield Claim.of_file(self._path, text, owner="root", group="root", mode=_MODE)
+            mode = own_file.ATTRIBUTES.mode
+            yield Claim.of_file(self._path, self._text, owner="root", group="root", mode=mode)
 
     def lasting_state(self) -> Sequence[PathState] | None:
         """The file, and the program of cron. Other users than root may be found elsewhere than in a file."""
@@ -219,21 +210,7 @@ class Cron(SharedFile, kind="cron"):
         """One write of the file, or its owner and mode, which cron insists on."""
         if self.table == "user":
             return self._plan_table(state)
-        if self.ensure == "absent":
-            run = partial(remove_path, self._path, recursive=False)
-            diff = partial(content_diff, self._path, None, ())
-            return () if state is None else (Action.proven("removed the job", run, diff),)
-        wanted = Attributes(0, 0, _MODE)
-        if state is None or state.data != self._text.encode() or state.path != self._path:
-            words = "added the job" if state is None else "changed the job"
-            content = Inline(self._text)
-            run = partial(write_file, self._path, content, wanted)
-            return (Action.proven(words, run, partial(content_diff, self._path, content, ())),)
-        if state.attributes != wanted:
-            return (
-                Action.proven("set owner root and mode 0644", partial(set_attributes, self._path, wanted)),
-            )
-        return ()
+        return tuple(own_file.steps_of("the job", self._path, self._text, state, made="added"))
 
     async def preflight(self, state: Found | None) -> None:
         """Check that the file can be written."""
@@ -309,8 +286,9 @@ class Cron(SharedFile, kind="cron"):
         return Job(self.name, self._schedule, self.command or "", self.user if self.table == "system" else "")
 
     @property
-    def _text(self) -> str:
-        return jobs.file_of(self._job, self.environment)
+    def _text(self) -> str | None:
+        """The desired content of the file of cron.d; None for no file."""
+        return None if self.ensure == "absent" else jobs.file_of(self._job, self.environment)
 
 
 def _is_program(path: str) -> bool:

@@ -36,7 +36,6 @@ from reactor.resources.process import (
     ENVIRONMENT,
     Command,
     Completed,
-    Identity,
     identity_of,
     output_tail,
     require_startable,
@@ -300,7 +299,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
 
     async def _as_command(self, text: str) -> Command:
         """The command to start for ``text``. Raises ResourceError when its user does not exist."""
-        identity = await self._identity()
+        identity = await identity_of(self.user, self.group)
         account = {} if identity is None else identity.environment
         environment = {**ENVIRONMENT, **account, **({"PATH": self.path} if self.path is not None else {})}
         for variable in self.environment:
@@ -314,11 +313,6 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             identity=identity,
             umask=parse_mode(self.umask),
         )
-
-    async def _identity(self) -> Identity | None:
-        if self.user is None and self.group is None:
-            return None
-        return await identity_of(self.user, self.group)
 
 
 def _command_problem(provider: Provider, text: str) -> str | None:

@@ -108,7 +108,7 @@ class Program:
 
     async def identity(self) -> Identity | None:
         """The user that git runs as; None for our own. Raises ResourceError when that user does not exist."""
-        return None if self.user is None else await identity_of(self.user, None)
+        return await identity_of(self.user)
 
     async def ask(self, cwd: str, *arguments: str, on_line: Callable[[str], None] | None = None) -> Completed:
         """Run git in the directory ``cwd``. ``on_line`` gets each line of its output.

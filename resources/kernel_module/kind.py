@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, PrivateAttr
@@ -21,7 +20,7 @@ from reactor import (
     Watch,
     emit_note,
 )
-from reactor.hostfs import ErrorContext, Parent, remove_path
+from reactor.hostfs import ErrorContext, Parent
 from reactor.resources import textfile
 from reactor.resources.kernel_module.modules import (
     LOADED,
@@ -157,7 +156,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
         """
         plan = []
         if state.settings != self._settings_text:
-            plan.append(self._write(self._settings_file, self._settings_text))
+            plan.append(textfile.step(self._settings_file, self._settings_text))
         if self.ensure == "present" and not state.is_there:
             plan.append(Action.saying("loaded it", self._load))
         if self.ensure == "absent" and state.is_builtin:
@@ -167,7 +166,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
             run_it = self._unload
             plan.append(Action.saying("removed it from the kernel", run_it))
         if state.at_boot != self._boot_text:
-            plan.append(self._write(self._boot_file, self._boot_text))
+            plan.append(textfile.step(self._boot_file, self._boot_text))
         return tuple(plan)
 
     async def preflight(self, state: ModuleState) -> None:
@@ -241,18 +240,6 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
             return None
         values = " ".join(f"{key}={value}" for key, value in self.options.items())
         return f"{HEADER}options {self._module} {values}\n"
-
-    def _write(self, path: str, text: str | None) -> Action:
-        if text is None:
-            run_it = partial(remove_path, path, recursive=False)
-            return Action.proven(f"removed {path}", run_it)
-        return Action(
-            would=f"Would have written {path}",
-            did=f"wrote {path}",
-            run=partial(textfile.replace, path, text),
-            diff=partial(textfile.diff, path, lambda _: text),
-            is_proof=True,
-        )
 
 
 def _refuse_obstacle() -> None:

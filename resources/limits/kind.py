@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from reactor import (
-    Action,
     Claim,
     PathState,
     PathWatch,
@@ -21,15 +19,13 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.hostfs import Attributes, Inline, content_diff, remove_path, set_attributes, write_file
-from reactor.resources import shared_lines
+from reactor.resources import own_file, shared_lines
 from reactor.resources.managed_header import HEADER
 from reactor.resources.shared_lines import Found
 
 _DIRECTORY = "/etc/security/limits.d"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DOMAIN = re.compile(r"\*|[@%]?[A-Za-z_][A-Za-z0-9_.-]*\$?|[@%]?(\d+:\d*|:\d+|\d+)|%")
-_WANTED = Attributes(0, 0, 0o644)
 _UNLIMITED = "unlimited"
 _RANGES = {"nice": (-20, 19), "priority": (-20, 19), "rtprio": (0, 99)}
 """The lowest and the highest value of the items that are no amounts."""
@@ -145,8 +141,7 @@ class Limits(Resource[Found | None], kind="limits"):
 
     def claims(self) -> Iterable[Claim]:
         """Its file, and each limit: of two files with another one, the later would win."""
-        text = self._text if self.ensure == "present" else None
-        yield Claim.of_file(self._path, text, owner="root", group="root", mode=_WANTED.mode)
+        yield Claim.of_file(self._path, self._text, owner="root", group="root", mode=own_file.ATTRIBUTES.mode)
         for item, kind, value in self._limits:
             yield Claim(f"{kind} limit {item} of", self._domain, {item: value})
 
@@ -160,19 +155,7 @@ class Limits(Resource[Found | None], kind="limits"):
 
     def plan(self, state: Found | None, *, refresh: bool) -> Plan:  # noqa: ARG002  limits have nothing to refresh
         """Write the file, correct its owner and mode, or remove it."""
-        if self.ensure == "absent":
-            run = partial(remove_path, self._path, recursive=False)
-            diff = partial(content_diff, self._path, None, ())
-            return () if state is None else (Action.proven("removed the limits", run, diff),)
-        content = Inline(self._text)
-        if state is None or state.data != self._text.encode() or state.path != self._path:
-            words = "created the limits" if state is None else "changed the limits"
-            run = partial(write_file, self._path, content, _WANTED)
-            return (Action.proven(words, run, partial(content_diff, self._path, content, ())),)
-        if state.attributes != _WANTED:
-            run = partial(set_attributes, self._path, _WANTED)
-            return (Action.proven("set owner root and mode 0644", run),)
-        return ()
+        return tuple(own_file.steps_of("the limits", self._path, self._text, state))
 
     async def preflight(self, state: Found | None) -> None:
         """Check that the file can be written."""
@@ -211,7 +194,10 @@ class Limits(Resource[Found | None], kind="limits"):
             yield from ((item, kind, value) for kind, value in parts.items())
 
     @property
-    def _text(self) -> str:
+    def _text(self) -> str | None:
+        """The desired content of the file; None for no file."""
+        if self.ensure == "absent":
+            return None
         lines = []
         for item, limit in self._given.items():
             parts = limit if isinstance(limit, dict) else {"-": limit}

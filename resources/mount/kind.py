@@ -20,6 +20,7 @@ from reactor import (
     Resource,
     ResourceError,
     SandboxAccess,
+    TimerWatch,
     Watch,
     fragile_mounts,
 )
@@ -28,7 +29,7 @@ from reactor.resources import textfile
 from reactor.resources.mount import preflight, swap
 from reactor.resources.mount.comparison import is_known, is_same, overlaid, respelled
 from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, entries_at, node_of, subject_of
-from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.mount_table import Mounted, has_lost_server, is_fuse, mounts_at
 from reactor.resources.mount.planner import edits_table, plan_mount
 from reactor.resources.mount.state import Desired, MountState
 from reactor.resources.mount.swap import areas_at
@@ -38,6 +39,8 @@ _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OPTION = re.compile(r"[^\s,]+")
 _NOWHERE = "none"
 """The mount point in a line for swap. Any other value means the same."""
+_LOOK_AT_SERVERS = 60.0
+"""Every how many seconds it is checked whether the servers of FUSE mounts are there."""
 _NEEDED = ("/", "/proc", "/sys", "/dev")
 
 
@@ -137,16 +140,18 @@ class Mount(Resource[MountState], kind="mount"):
             yield PropertyProblem(("options",), fault, "correct it")
 
     def watches(self) -> Iterable[Watch]:
-        """The mount table of the kernel, and /etc/fstab."""
+        """The mount table of the kernel, and /etc/fstab. Nothing announces that the server of a FUSE mount has ended."""
         yield ReadinessWatch(swap.SWAPS if self._is_swap else MOUNTS)
         yield PathWatch(FSTAB)
+        if self.ensure == "mounted" and is_fuse(self.fstype or ""):
+            yield TimerWatch(_LOOK_AT_SERVERS)
 
     def relations(self) -> Relations:
         """Its relations to other resources.
 
         Provides: The mount point: everything below it is in the mounted file system.
 
-        Depends on: The mount point, /etc/fstab, the device if it is a path or a tag such as `UUID=`, and the
+        Depends on: The mount point, which a file system without its server may hide until it is unmounted; /etc/fstab, the device if it is a path or a tag such as `UUID=`, and the
         directories of an overlay.
         """
         needed = [self.name, FSTAB]
@@ -158,9 +163,9 @@ class Mount(Resource[MountState], kind="mount"):
         if self._is_swap:
             return Relations(depends_on=needed)
         if self.ensure == "mounted":
-            return Relations(provides=(self.name,), depends_on=needed)
+            return Relations(provides=(self.name,), depends_on=needed, repairs=(self.name,))
         cleared = (f"{self.name}/",) if self.ensure in ("unmounted", "absent") else ()
-        return Relations(clears=cleared, depends_on=needed)
+        return Relations(clears=cleared, depends_on=needed, repairs=(self.name,))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """Mounting, or turning swap on and off, and /etc/fstab."""
@@ -188,7 +193,8 @@ class Mount(Resource[MountState], kind="mount"):
         same = is_known(wanted.device, top, self._forms) or await is_same(
             wanted.device, wanted.fstype, wanted.options, top, self.name
         )
-        return MountState(entries, (*below, respelled(self.options, top, self._forms)), same)
+        is_dead = await has_lost_server(self.name, top)
+        return MountState(entries, (*below, respelled(self.options, top, self._forms)), same, is_dead)
 
     def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
         """The plan by the decision table, `plan_mount`."""

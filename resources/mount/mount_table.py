@@ -7,10 +7,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from reactor import MountInfo, ResourceError, read_mounts
+from reactor import MountInfo, ResourceError, fragile_mounts, read_mounts
 from reactor.hostfs import ErrorContext, Parent, open_directory, open_resolved, others_may_replace
 from reactor.watchers.readiness import MOUNTS
 
@@ -95,6 +95,22 @@ def is_dead(directory: int, base: str) -> bool:
         os.stat(base, dir_fd=directory, follow_symlinks=False)
     except OSError as error:
         return error.errno == errno.ENOTCONN
+    return False
+
+
+def is_fuse(fstype: str) -> bool:
+    """Whether a process serves file systems of this type."""
+    return fstype.startswith("fuse")
+
+
+async def has_lost_server(point: str, top: Mounted) -> bool:
+    """Whether the server of ``top``, a FUSE mount at ``point``, has ended. One that does not answer is not known to have."""
+    if not is_fuse(top.fstype):
+        return False
+    with suppress(ResourceError):
+        await fragile_mounts().ask(point)
+        with Parent(point) as (directory, base):
+            return is_dead(directory, base)
     return False
 
 

@@ -40,6 +40,9 @@ def _mounted(desired: Desired, state: MountState) -> Plan:
     if not state.mounts:
         return (_step(f"mounted {entry.device}", partial(system.mount, desired), reads_back=True),)
     top = state.mounts[-1]
+    if state.is_dead and state.same_device:
+        words = f"mounted {entry.device} again, whose server had ended"
+        return (_step(words, partial(system.exchange, desired), reads_back=True),)
     if not state.same_device:
         words = f"mounted {entry.device} in place of {top.source} ({top.fstype})"
         return (_step(words, partial(system.exchange, desired), reads_back=True),)

@@ -25,7 +25,7 @@ async def refuse(desired: Desired, state: MountState) -> None:
     entry = desired.entry
     if desired.ensure != "mounted":
         return
-    if state.mounts and state.same_device:
+    if state.mounts and state.same_device and not state.is_dead:
         if ignored := unchangeable(desired.options, state.mounts[-1]):
             raise ignored_by_remount(entry.point, ignored)
         return
@@ -57,7 +57,7 @@ def _hides_point(point: str) -> bool:
 
 def _refuse_unmount(desired: Desired, state: MountState) -> None:
     """Raise ResourceError if the last mount at the mount point would go while others are below it."""
-    exchanges = desired.ensure == "mounted" and not state.same_device
+    exchanges = desired.ensure == "mounted" and (state.is_dead or not state.same_device)
     if len(state.mounts) != 1 if exchanges else desired.ensure in ("mounted", "present"):
         return
     point = desired.entry.point

@@ -28,3 +28,5 @@ class MountState(NamedTuple):
     entries: tuple[Entry, ...] = ()
     mounts: tuple[Mounted, ...] = ()
     same_device: bool = True
+    is_dead: bool = False
+    """Whether the process has ended that serves the topmost mount, which must be mounted again then."""

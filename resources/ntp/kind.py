@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator
 
 from reactor import (
-    Action,
     Claim,
+    OneOrMany,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -21,7 +21,7 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.hostfs import Attributes, create_directory, remove_path
+from reactor.hostfs import Attributes, create_directory
 from reactor.resources import textfile
 from reactor.resources.managed_header import HEADER
 
@@ -32,21 +32,13 @@ _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
 _DIRECTORY_MODE = 0o755
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _check_server(text: str) -> str:
     if not _SERVER.fullmatch(text):
         raise ValueError(f"{text!r} is not a server: write a name or an address, as in ntp.example.org")
     return text
 
 
-Servers = Annotated[
-    tuple[Annotated[str, AfterValidator(_check_server)], ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
+Servers = OneOrMany[Annotated[str, AfterValidator(_check_server)]]
 
 
 class NtpState(NamedTuple):
@@ -113,20 +105,12 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
         path, text = self._path, self._text
         if state.text == text:
             return ()
-        if text is None:
-            words = f"removed {path}"
-            run = partial(remove_path, path, recursive=False)
-            return (Action.proven(words, run),)
-        if not state.is_read:
+        if text is not None and not state.is_read:
             directory = os.path.dirname(CHRONY)
             hint = "install the package chrony, or require the resource that does"
             raise ResourceError(f"chrony has no directory {directory}", hint, missing=directory)
-        diff = partial(textfile.diff, path, lambda _: text)
-        return (
-            Action(
-                f"Would have written {path}", f"wrote {path}", partial(self._write, text), diff, is_proof=True
-            ),
-        )
+        write = None if text is None else partial(self._write, text)
+        return (textfile.step(path, text, write),)
 
     async def preflight(self, state: NtpState) -> None:  # noqa: ARG002 - something would be changed
         """Check that the file can be written."""

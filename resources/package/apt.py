@@ -75,7 +75,7 @@ class Apt(Provider):
         self._programs = PackageCommands(self._environment)
         self._refreshed = 0.0
         self._own: frozenset[str] | None = None
-        self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
+        self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg", f"{root}/var/lib/apt/extended_states")
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
@@ -279,6 +279,9 @@ class Apt(Provider):
 
     async def _release(self, names: Collection[str]) -> None:
         await self._mark("unhold", [name for name in names if self._dpkg.find(name).is_held])
+
+    async def _keep(self, names: Collection[str]) -> None:
+        await self._mark("manual", names)
 
     async def _mark(self, verb: str, names: Collection[str]) -> None:
         if not names:

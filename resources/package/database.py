@@ -53,8 +53,8 @@ class Database(ABC):
         self._stamps = None
 
     @abstractmethod
-    def watch(self) -> Watch:
-        """The watch for all changes."""
+    def watches(self) -> Iterable[Watch]:
+        """The watches for all changes."""
 
     @abstractmethod
     def find(self, name: str) -> PackageState:

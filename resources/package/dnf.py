@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Collection, Hashable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +23,7 @@ from reactor.resources.package.dnf_answers import (
     parse_transaction,
     parse_upgrades,
 )
+from reactor.resources.package.dnf_files import is_locked, protected_packages
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
 from reactor.resources.package.file_conflicts import RPM_CONFLICT
 from reactor.resources.package.planner import Changes, Desired, PackageState
@@ -43,7 +43,6 @@ _ABORTED: Final = "Operation aborted"
 """The message of dnf with --assumeno."""
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
 """The packages that dnf protects by default, and rpm."""
-_PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _CUT: Final = "; for rpm a package is installed before its last script has ended: reinstall it to run that"
 _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
@@ -93,7 +92,11 @@ class Dnf(Provider):
 
     def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
         """The state with ``is_held``, if ``hold`` is managed. If not, dnf itself obeys its locks."""
-        return state if desired.hold is None else replace(state, is_held=self._is_locked(desired.name))
+        return (
+            state
+            if desired.hold is None
+            else replace(state, is_held=is_locked(desired.name, self.hold_files[0]))
+        )
 
     def compare(self, installed: str, wanted: str) -> int:
         """Compare two versions by the rules of rpm. A missing part of ``wanted`` matches any."""
@@ -209,7 +212,7 @@ class Dnf(Provider):
 
         Unneeded packages stay by default, as with apt: another resource may manage them.
         """
-        configured = _protected(f"{self.root}/etc/dnf/dnf.conf") or _PROTECTED
+        configured = protected_packages(f"{self.root}/etc/dnf/dnf.conf") or _PROTECTED
         guard = f"--setopt=protected_packages={' '.join([configured, *sorted(await self._own_packages())])}"
         options = next(iter(changes.values())).options
         if any(change.step.is_removal for change in changes.values()):
@@ -246,26 +249,27 @@ class Dnf(Provider):
         await self._catch_up()
         await self._lock("add", [f"{name}-{self.database.find(name).version}" for name in names])
 
+    async def _keep(self, names: Collection[str]) -> None:
+        await self._note("mark", "install", *names)
+        self.database.forget()
+
     async def _release(self, names: Collection[str]) -> None:
-        locked = [name for name in names if self._is_locked(name)]
+        locked = [name for name in names if is_locked(name, self.hold_files[0])]
         if locked:
             await self._lock("delete", locked)
 
     async def _lock(self, verb: str, specifications: Collection[str]) -> None:
         self._upgrades.forget()
-        completed = await self._dnf("versionlock", verb, *specifications)
-        if completed.exit_code != 0:
-            hint = "dnf needs a plugin for this: python3-dnf-plugin-versionlock"
-            raise ResourceError(
-                f"dnf versionlock {verb} failed{error_lines(completed)}", missing_rights() or hint
-            )
+        hint = "dnf needs a plugin for this: python3-dnf-plugin-versionlock"
+        await self._note("versionlock", verb, *specifications, hint=hint)
 
-    def _is_locked(self, name: str) -> bool:
-        """Whether the plugin `versionlock` has an entry for a package: ``name-epoch:version-release.arch``."""
-        entry = re.compile(rf"^{re.escape(name)}-[0-9]+:[^-\s]+-\S+$", re.MULTILINE)
-        with suppress(OSError), open(self.hold_files[0], encoding="utf-8", errors="replace") as lines:
-            return entry.search(lines.read()) is not None
-        return False
+    async def _note(self, command: str, verb: str, *words: str, hint: str | None = None) -> None:
+        """Have dnf note something of packages. Raises ResourceError."""
+        completed = await self._dnf(command, verb, *words)
+        if completed.exit_code != 0:
+            raise ResourceError(
+                f"dnf {command} {verb} failed{error_lines(completed)}", missing_rights() or hint
+            )
 
     async def _own_packages(self) -> frozenset[str]:
         """The packages that own the files of this process."""
@@ -320,14 +324,6 @@ def _repositories(file: str) -> list[str]:
     """The names of the repositories that ``file`` describes."""
     with open(file, encoding="utf-8", errors="replace") as lines:
         return _SECTION.findall(lines.read())
-
-
-def _protected(file: str) -> str:
-    """The packages that the configuration protects; empty if it has no such setting."""
-    with suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
-        found = _PROTECTION.search(lines.read())
-        return "" if found is None else " ".join(found[1].replace(",", " ").split())
-    return ""
 
 
 def _report_left_out(text: str) -> None:

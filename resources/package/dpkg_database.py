@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from reactor import PathState, PathWatch, ResourceError, Watch, in_thread
 from reactor.resources.package.database import UNITS_BELOW, Database
@@ -17,6 +18,7 @@ PROGRAM = "/usr/bin/apt-get"
 _FIELDS = re.compile(
     r"^(Package|Status|Architecture|Version|Essential|Protected|Important|Provides): (.*)", re.MULTILINE
 )
+_AUTOMATIC = re.compile(r"^Package: (\S+)\nArchitecture: (\S+)\nAuto-Installed: 1$", re.MULTILINE)
 _VITAL = ("Essential", "Protected", "Important")
 """The fields that mark a package as essential for the host."""
 _NAME = re.compile(r"[ (:]")
@@ -31,24 +33,26 @@ _UNPACKED = {"unpacked", "half-configured", "triggers-awaited", "triggers-pendin
 class DpkgDatabase(Database):
     """The database in ``directory``, usually ``/var/lib/dpkg``.
 
-    While dpkg works, and after an interruption, the newest entries are in separate files in ``updates``.
+    While dpkg works, and after an interruption, the newest entries are in separate files in ``updates``. ``marks`` is the
+    file of apt that tells which packages came as dependencies, usually ``/var/lib/apt/extended_states``.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, marks: str) -> None:
         # dpkg itself locks the second. It alone is left to a dpkg whose apt was killed.
         self.locks = (f"{directory}/lock-frontend", f"{directory}/lock")
         self._directory = directory
         self._status = f"{directory}/status"
         self._updates = f"{directory}/updates"
+        self._marks = marks
         self._entries: dict[str, dict[str, PackageState]] = {}
         self._provides: dict[str, dict[str, list[str]]] = {}
         self._native = ""
         self.was_interrupted = False
         """Whether dpkg was interrupted: it refuses to work until that is repaired."""
 
-    def watch(self) -> Watch:
-        """The status file, which dpkg replaces."""
-        return PathWatch(self._status, is_input=True)
+    def watches(self) -> Iterable[Watch]:
+        """The status file, which dpkg replaces, and the marks, which apt does."""
+        return PathWatch(self._status, is_input=True), PathWatch(self._marks, is_input=True)
 
     def find(self, name: str) -> PackageState:
         """The state of a package by name, or by name and architecture as in ``libc6:i386``.
@@ -117,12 +121,13 @@ class DpkgDatabase(Database):
         """
         if self.was_interrupted:
             return None
-        read = (self._status, self._updates, f"{self._directory}/arch", f"{self._directory}/info", PROGRAM)
+        dpkg = (self._status, self._updates, f"{self._directory}/arch", f"{self._directory}/info")
+        read = (*dpkg, self._marks, PROGRAM)
         unlocked = (PathState(path, "unlocked") for path in self.locks)
         return (*(PathState(path, "read") for path in read), *unlocked)
 
     def _files(self) -> tuple[str, ...]:
-        return (self._status, self._updates)
+        return (self._status, self._updates, self._marks)
 
     async def _read(self) -> None:
         await in_thread(self._parse)
@@ -136,6 +141,18 @@ class DpkgDatabase(Database):
                 self._take(path)
         self.was_interrupted = bool(updates)
         self._native = self._native_architecture()
+        self._mark()
+
+    def _mark(self) -> None:
+        """Note which packages came as dependencies. apt gives those for all architectures that of the host."""
+        marks = ""
+        with suppress(FileNotFoundError), open(self._marks, encoding="utf-8", errors="replace") as file:
+            marks = file.read()
+        for name, architecture in _AUTOMATIC.findall(marks):
+            entries = self._entries.get(name, {})
+            key = architecture if architecture in entries else "all"
+            if key in entries:
+                entries[key] = replace(entries[key], is_automatic=entries[key].version is not None)
 
     def _take(self, path: str) -> None:
         """Add the entries of a file. Raises OSError: without them, the installed packages are unknown."""

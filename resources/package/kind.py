@@ -116,7 +116,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
 
     def watches(self) -> Iterable[Watch]:
         """The database of installed packages; a timer for `latest`; the hold files and the source file."""
-        yield self._provider.database.watch()
+        yield from self._provider.database.watches()
         if self.ensure == "latest":
             yield TimerWatch(self.interval)
         if self.hold is not None:
@@ -199,7 +199,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
                 would,
                 change.did,
                 self._apply,
-                predict=self._predict,
+                predict=None if change.step.is_mark else self._predict,
                 happened=lambda: self._others,
                 reads_back=True,
             ),

@@ -28,6 +28,8 @@ class PackageState:
     """Whether the host or the package manager needs it."""
     is_held: bool = False
     """Whether the administrator holds it at its version."""
+    is_automatic: bool = False
+    """Whether it came as a dependency, and goes when nothing needs it any more."""
     beside: tuple[str, ...] = ()
     """The other versions that are installed at the same time, as with kernels of RPM."""
     has_configuration: bool = False
@@ -52,11 +54,17 @@ class Step(StrEnum):
     PURGE = "purged"
     HOLD = "held"
     RELEASE = "released"
+    KEEP = "marked as manually installed"
 
     @property
     def is_removal(self) -> bool:
         """Whether the package is not installed after this step."""
         return self in (Step.REMOVE, Step.PURGE)
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it only changes what the package manager notes of the package, and no transaction is needed."""
+        return self in (Step.HOLD, Step.RELEASE, Step.KEEP)
 
 
 class Options(NamedTuple):
@@ -145,24 +153,25 @@ def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Cha
             f"refusing to remove {desired.name}, which is essential: this host does not work without it",
             "if that is intended, do it by hand",
         )
-    if desired.hold is not None:
-        return _with_hold(desired, state, change)
-    if change is not None and state.is_held:
+    if change is not None and state.is_held and desired.hold is None:
         how = f"at {state.version}" if state.version else "as not installed"
         raise ResourceError(
             f"{desired.name} is held {how}, and would have to be {change.did}",
             f"release it with hold: false or apt-mark unhold {desired.name}, or write ensure: {state.version or 'absent'}",
         )
-    return None if change is None else replace(change, options=desired.options)
+    return _with_marks(desired, state, change)
 
 
-def _with_hold(desired: Desired, state: PackageState, change: Change | None) -> Change | None:
-    """``change`` combined with the change of the hold. If the hold is managed, a held package may be changed."""
-    step = Step.HOLD if desired.hold else Step.RELEASE
+def _with_marks(desired: Desired, state: PackageState, change: Change | None) -> Change | None:
+    """``change`` combined with those of the marks. If the hold is managed, a held package may be changed."""
+    marks = []
+    if desired.hold is not None and desired.hold is not state.is_held:
+        marks.append(Step.HOLD if desired.hold else Step.RELEASE)
+    if state.is_automatic and not desired.is_removal:
+        marks.append(Step.KEEP)
     if change is not None:
-        words = f"{change.did} and {step}" if bool(desired.hold) is not state.is_held else change.did
-        return replace(change, did=words, options=desired.options)
-    return None if bool(desired.hold) is state.is_held else Change(desired.name, step, str(step))
+        return replace(change, did=" and ".join((change.did, *marks)), options=desired.options)
+    return Change(desired.name, marks[0], " and ".join(marks)) if marks else None
 
 
 def _change(desired: Desired, state: PackageState, compare: Compare) -> Change | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -21,7 +21,6 @@ from reactor.resources.package.planner import (
     Changes,
     Desired,
     Refusals,
-    Step,
     plan_package,
 )
 from reactor.resources.package.transaction import (
@@ -33,9 +32,6 @@ from reactor.resources.package.transaction import (
     others_between,
 )
 from reactor.resources.process import Completed, missing_rights
-
-_MARKS: Final = (Step.HOLD, Step.RELEASE)
-"""Changes of the hold, which do not change the package itself."""
 
 FRESH: Final = 300.0
 """Seconds for which package lists are new enough to conclude that a package is in no repository."""
@@ -76,6 +72,7 @@ class Provider(PackageObserver):
                     [all_desired[ref].name for ref in changes if all_desired[ref].hold is not None]
                 )
                 await self._change(all_desired, _without_marks(changes), refusals)
+                await self._keep_all(all_desired[ref].name for ref in changes.keys() - refusals)
                 await self._hold(
                     [all_desired[ref].name for ref in changes.keys() - refusals if all_desired[ref].hold]
                 )
@@ -84,7 +81,7 @@ class Provider(PackageObserver):
                     emit_output(f"the transaction failed{description}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
             others = await self._others(before, all_desired)
-            changed = {ref: all_desired[ref] for ref in (*changes, *broken)}
+            changed = {ref: all_desired[ref] for ref in (*_without_marks(changes), *broken)}
             return Applied(refusals, _notes_for_each(changed, others))
 
     async def preflight(self, desired: Desired) -> None:
@@ -92,7 +89,7 @@ class Provider(PackageObserver):
         self._catalog.want(desired.name)
         async with self._one_at_a_time:
             change = plan_package(desired, await self._observe(desired), self.compare)
-            if change is None or change.step.is_removal or change.step in _MARKS:
+            if change is None or change.step.is_removal or change.step.is_mark:
                 return
             if desired.source is not None:
                 await self._check_file(desired)
@@ -134,6 +131,16 @@ class Provider(PackageObserver):
     @abstractmethod
     async def _release(self, names: Collection[str]) -> None:
         """Release packages, whether they are held or not. Raises ResourceError."""
+
+    async def _keep_all(self, names: Iterable[str]) -> None:
+        """Mark as manually installed what is still there as a dependency: installing it may have done so."""
+        await self._catch_up()
+        if automatic := [name for name in names if self.database.find(name).is_automatic]:
+            await self._keep(automatic)
+
+    @abstractmethod
+    async def _keep(self, names: Collection[str]) -> None:
+        """Mark packages as manually installed. Raises ResourceError."""
 
     @abstractmethod
     async def _answer(self, answers: Collection[str]) -> None:
@@ -271,7 +278,8 @@ class Provider(PackageObserver):
         one.
         """
         self.database.forget()
-        left, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
+        decided, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
+        left = _without_marks(decided)
         if completed.exit_code == 0:
             if words := failed_scripts(completed):
                 emit_lines(f"{self.program} succeeded, although a script of a package failed:{words}")
@@ -311,4 +319,4 @@ def _notes_for_each(changed: Mapping[str, Desired], others: Others) -> dict[str,
 
 
 def _without_marks(changes: Changes) -> dict[str, Change]:
-    return {ref: change for ref, change in changes.items() if change.step not in _MARKS}
+    return {ref: change for ref, change in changes.items() if not change.step.is_mark}

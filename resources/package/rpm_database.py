@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cmp_to_key
 
-from reactor import PathWatch, ResourceError, Watch
+from reactor import PathWatch, ResourceError, Watch, in_thread
 from reactor.resources.package import rpm_versions
 from reactor.resources.package.commands import PackageCommands
-from reactor.resources.package.database import Database
+from reactor.resources.package.database import Database, Stamps, stamp_of
+from reactor.resources.package.dnf_files import automatic_packages, history_files
 from reactor.resources.package.planner import NOT_INSTALLED, PackageState
 from reactor.resources.package.transaction import Versions
 
@@ -32,10 +34,11 @@ class RpmDatabase(Database):
         self.file = _find(root)
         self.locks = (f"{os.path.dirname(self.file)}/.rpm.lock",)
         self._packages: dict[str, list[tuple[str, str]]] = {}
+        self._automatic: frozenset[tuple[str, str]] = frozenset()
 
-    def watch(self) -> Watch:
+    def watches(self) -> Iterable[Watch]:
         """The watch of the database file itself: the other files of the database also change when it is read."""
-        return PathWatch(self.file, is_input=True)
+        return (PathWatch(self.file, is_input=True),)
 
     def find(self, name: str) -> PackageState:
         """The state of a package by name, or by name and architecture as in ``glibc.i686``.
@@ -50,7 +53,8 @@ class RpmDatabase(Database):
             return NOT_INSTALLED
         newest = max(found, key=lambda each: _AGE(each[1]))
         beside = (version for arch, version in found if arch == newest[0] and version != newest[1])
-        return PackageState(newest[1], beside=tuple(beside))
+        is_automatic = (name, newest[0]) in self._automatic
+        return PackageState(newest[1], beside=tuple(beside), is_automatic=is_automatic)
 
     def versions(self) -> Versions:
         """All installed packages; several architectures count as one package."""
@@ -61,6 +65,11 @@ class RpmDatabase(Database):
 
     def _files(self) -> tuple[str, ...]:
         return (self.file,)
+
+    def _read_stamps(self) -> Stamps:
+        """As in the base class, with the history of dnf. SQLite changes the ctime of its log by reading it."""
+        history = map(stamp_of, history_files(self._root))
+        return (*super()._read_stamps(), *(stamp and stamp._replace(changed=0) for stamp in history))
 
     def _check_exists(self) -> None:
         """Raise ResourceError when there is no database: rpm would silently create an empty one."""
@@ -80,6 +89,7 @@ class RpmDatabase(Database):
         self._packages = {}
         for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))
+        self._automatic = await in_thread(automatic_packages, self._root)
 
 
 def _find(root: str) -> str:

@@ -12,8 +12,7 @@ from reactor import PropertyProblem, ResourceError
 from reactor.resources.file.property_types import Text
 from reactor.resources.parts.document import Document, Edit, removed, replaced
 from reactor.resources.parts.line import OneLine
-from reactor.resources.parts.part import Part
-from reactor.resources.parts.places import END, START, Pattern, place_of_new
+from reactor.resources.parts.places import PlacedPart
 
 MARK, NAME = "{mark}", "{name}"
 _COMMENTS = {
@@ -35,7 +34,7 @@ def _check_content(text: str) -> str:
     return text
 
 
-class Block(Part, kind="block"):
+class Block(PlacedPart, kind="block"):
     """Manage some lines of a file, between a line that begins the block and one that ends it."""
 
     example = "peers --path /etc/hosts --content '10.0.0.2 peer'"
@@ -45,10 +44,6 @@ class Block(Part, kind="block"):
     """The lines between the markers."""
     marker: Annotated[OneLine, AfterValidator(_check_marker)] | None = None
     """Both markers, where ``{mark}`` becomes BEGIN and END. By default, a comment: ``# {mark} reactor: {name}``."""
-    insert_after: Pattern | None = None
-    """Where a new block goes: after the last line that this regular expression finds, or ``EOF``, the default."""
-    insert_before: Pattern | None = None
-    """Where a new block goes: before the first line that this regular expression finds, or ``BOF``."""
 
     @property
     def subject(self) -> str:
@@ -60,11 +55,6 @@ class Block(Part, kind="block"):
         """The part, in words."""
         return f"the block {self.name!r}"
 
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether the block goes beside another line."""
-        return self.insert_after not in (None, END) or self.insert_before not in (None, START)
-
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
@@ -74,9 +64,6 @@ class Block(Part, kind="block"):
             yield PropertyProblem(
                 ("content",), "content is only valid with 'ensure: present'", "remove content"
             )
-        if self.insert_after is not None and self.insert_before is not None:
-            words = "'insert_after' and 'insert_before' are mutually exclusive"
-            yield PropertyProblem(("insert_before",), words, "remove one of them")
         begin, end = self._markers
         if not {begin, end}.isdisjoint(self._wanted):
             words = "the content has a line that is a marker of the block"
@@ -111,8 +98,8 @@ class Block(Part, kind="block"):
             return Edit(document.with_lines(lines), "removed the block")
         wanted = self._wanted
         if place is None:
-            index = place_of_new(document, self.insert_after, self.insert_before)
-            return Edit(document.with_inserted(index, [begin, *wanted, end]), "added the block")
+            after = document.with_inserted(self.place_in(document), [begin, *wanted, end])
+            return Edit(after, "added the block")
         first, last = place
         if document.contents[first + 1 : last] == wanted:
             return None

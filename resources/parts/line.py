@@ -10,8 +10,7 @@ from pydantic import AfterValidator
 from reactor import PropertyProblem
 from reactor.resources.file.property_types import Text
 from reactor.resources.parts.document import Document, Edit, removed
-from reactor.resources.parts.part import Part
-from reactor.resources.parts.places import END, START, Pattern, compiled, matching, place_of_new
+from reactor.resources.parts.places import Pattern, PlacedPart, compiled, matching
 
 
 def _check_line(text: str) -> str:
@@ -24,7 +23,7 @@ OneLine = Annotated[Text, AfterValidator(_check_line)]
 """A string without the end of a line."""
 
 
-class Line(Part, kind="line"):
+class Line(PlacedPart, kind="line"):
     """Manage one line of a file. All other lines stay as they are."""
 
     example = "'127.0.0.1 localhost' --path /etc/hosts"
@@ -35,10 +34,6 @@ class Line(Part, kind="line"):
     """A regular expression that finds the line to replace; with ``ensure: absent``, the lines to remove."""
     replace: Literal["last", "first", "all"] = "last"
     """Which line is replaced if ``match`` finds several."""
-    insert_after: Pattern | None = None
-    """Where a new line goes: after the last line that this regular expression finds, or ``EOF``, the default."""
-    insert_before: Pattern | None = None
-    """Where a new line goes: before the first line that this regular expression finds, or ``BOF``."""
 
     @property
     def subject(self) -> str:
@@ -51,11 +46,6 @@ class Line(Part, kind="line"):
         if self.ensure == "absent" and self.match is not None:
             return f"the lines that match {self.match!r}"
         return f"the line {self._text!r}"
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether the line goes beside another one."""
-        return self.insert_after not in (None, END) or self.insert_before not in (None, START)
 
     @property
     def _text(self) -> str:
@@ -75,9 +65,6 @@ class Line(Part, kind="line"):
             yield PropertyProblem(
                 ("replace",), "replace is only valid with match", "add match, or remove replace"
             )
-        if self.insert_after is not None and self.insert_before is not None:
-            words = "'insert_after' and 'insert_before' are mutually exclusive"
-            yield PropertyProblem(("insert_before",), words, "remove one of them")
 
     def _problems_of_text(self) -> Iterable[PropertyProblem]:
         text = self._text
@@ -114,8 +101,7 @@ class Line(Part, kind="line"):
         return self._replacement(document, wrong, wanted) if wrong else None
 
     def _addition(self, document: Document, wanted: bytes) -> Edit:
-        place = place_of_new(document, self.insert_after, self.insert_before)
-        return Edit(document.with_inserted(place, [wanted]), "added the line")
+        return Edit(document.with_inserted(self.place_in(document), [wanted]), "added the line")
 
     def _replacement(self, document: Document, numbers: list[int], wanted: bytes) -> Edit:
         lines = list(document.lines)

@@ -1,15 +1,18 @@
-"""Patterns that pick lines, and the place of a new line."""
+"""Patterns that pick lines, and parts that are put beside a line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from reactor import PropertyProblem
 from reactor.resources.parts.document import Document
+from reactor.resources.parts.part import Part
 
-END, START = "EOF", "BOF"
+_END_OF_FILE, _START_OF_FILE = "EOF", "BOF"
 _MEMORY = 8 << 20
 _BEGIN, _END = b"BEGIN", b"END"
 
@@ -47,19 +50,40 @@ def matching(document: Document, pattern: str) -> list[int]:
     return [number for number, content in enumerate(document.contents) if search(content) is not None]
 
 
-def place_of_new(document: Document, insert_after: str | None, insert_before: str | None) -> int:
-    """The index for a new line, which is never inside a block.
+class PlacedPart(Part):
+    """A part whose place in the file can be chosen."""
 
-    After the last line that ``insert_after`` matches, or before the first that ``insert_before`` matches; at the end
-    of the file if there is none.
-    """
-    if insert_before == START:
-        return 0
-    if insert_after not in (None, END) and (found := matching(document, insert_after or "")):
-        return behind_block(document, found[-1] + 1)
-    if insert_before is not None and (found := matching(document, insert_before)):
-        return behind_block(document, found[0])
-    return len(document.lines)
+    insert_after: Pattern | None = None
+    """Where a new one goes: after the last line that this regular expression finds, or ``EOF``, the default."""
+    insert_before: Pattern | None = None
+    """Where a new one goes: before the first line that this regular expression finds, or ``BOF``."""
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether it goes beside another line."""
+        return self.insert_after not in (None, _END_OF_FILE) or self.insert_before not in (
+            None,
+            _START_OF_FILE,
+        )
+
+    def property_problems(self) -> Iterable[PropertyProblem]:
+        """Combinations of properties that are not allowed."""
+        yield from super().property_problems()
+        if self.insert_after is not None and self.insert_before is not None:
+            words = "'insert_after' and 'insert_before' are mutually exclusive"
+            yield PropertyProblem(("insert_before",), words, "remove one of them")
+
+    def place_in(self, document: Document) -> int:
+        """The index for its first line when it is new, which is never inside a block; by default the end of the file."""
+        if self.insert_before == _START_OF_FILE:
+            return 0
+        if self.insert_after not in (None, _END_OF_FILE) and (
+            found := matching(document, self.insert_after or "")
+        ):
+            return behind_block(document, found[-1] + 1)
+        if self.insert_before is not None and (found := matching(document, self.insert_before)):
+            return behind_block(document, found[0])
+        return len(document.lines)
 
 
 def behind_block(document: Document, place: int) -> int:

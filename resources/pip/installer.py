@@ -39,7 +39,7 @@ class Installer:
 
     async def identity(self) -> Identity | None:
         """The user that pip runs as; None for our own. Raises ResourceError when that user does not exist."""
-        return None if self.user is None else await identity_of(self.user, None)
+        return await identity_of(self.user)
 
     async def make(self, found: Found) -> None:
         """Make the environment, or complete it. Raises ResourceError."""

@@ -42,13 +42,15 @@ def has_our_rights(uid: int) -> bool:
     return uid in (0, os.geteuid())
 
 
-async def identity_of(user: str | None, group: str | None) -> Identity:
-    """The identity of ``user``, by default our own, with ``group`` in place of the primary group.
+async def identity_of(user: str | None, group: str | None = None) -> Identity | None:
+    """The identity of ``user``, by default our own, with ``group`` in place of the primary group; None without both.
 
     Both are names, or ids in digits.
 
     Raises ResourceError when the user does not exist, the look-up is not answered, or we may not become that user.
     """
+    if user is None and group is None:
+        return None
     uid, gid = await accounts.look_up(str(os.geteuid()) if user is None else user, group or "root")
     with trio.move_on_after(_TIMEOUT):
         found = await in_thread(_complete, uid, gid if group is not None else None, abandon_on_cancel=True)

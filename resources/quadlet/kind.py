@@ -34,7 +34,7 @@ from reactor.hostfs import (
     write_file,
     write_record,
 )
-from reactor.resources import shared_lines
+from reactor.resources import own_file, shared_lines
 from reactor.resources.container.host_paths import refuse_foreign_volumes
 from reactor.resources.container.property_types import (
     Image,
@@ -196,7 +196,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
             stop = self._unit.plan(state.unit, refresh=False) if state.unit.is_there else ()
             remove = (Action.proven(f"removed {self._path}", self._remove),) if state.file is not None else ()
             return (*stop, *remove)
-        files = tuple(own_unit_files.steps_of(self._path, self._text, state.file, self._store))
+        files = tuple(own_file.steps_of(self._path, self._path, self._text, state.file, self._store))
         is_written = state.file is not None and state.file.data == self._text.encode()
         if is_written and state.is_current and _is_made(state.unit):
             return (*files, *self._unit.plan(state.unit, refresh=refresh))
@@ -256,7 +256,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
         if not os.path.isdir(_DIRECTORY):  # noqa: ASYNC240 - below /etc
             await create_directory(_DIRECTORY, _OF_DIRECTORY)
         write_record(_KIND, self.name, {"digest": None})
-        await write_file(self._path, Inline(self._text), own_unit_files.ATTRIBUTES)
+        await write_file(self._path, Inline(self._text), own_file.ATTRIBUTES)
 
     async def _activate(self) -> None:
         """Let podman make the unit again, and start it with that, or stop it."""

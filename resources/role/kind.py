@@ -5,20 +5,16 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BeforeValidator, PrivateAttr, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import PrivateAttr, ValidationInfo, model_validator
 
-from reactor import PropertyProblem, RemoteRole, RoleResource
+from reactor import OneOrMany, PropertyProblem, RemoteRole, RoleResource
 
 _ARCHIVES = (".tar.gz", ".tgz")
 _CHECKSUM = re.compile(r"(sha256:)?(?P<digest>[0-9a-fA-F]{64})")
 _SSH = re.compile(r"[\w.-]+@[\w.-]+:.+")
 _KEY = re.compile(r"(sk-)?(ssh|ecdsa)-[\w@.-]+ [A-Za-z0-9+/=]+( [^\n]*)?")
-_STRINGS = WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}})
-Keys = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), _STRINGS
-]
 
 
 class Role(RoleResource, kind="role"):
@@ -36,7 +32,7 @@ class Role(RoleResource, kind="role"):
     """The commit, tag or branch of a git repository. A tag or branch needs a lock file."""
     checksum: str | None = None
     """The SHA-256 of the archive. Without it, a URL needs a lock file."""
-    signed_by: Keys = ()
+    signed_by: OneOrMany[str] = ()
     """Public keys of OpenSSH: one of them must have signed the commit, or the archive, in the file URL.sig."""
     path: str | None = None
     """The directory of the role within the repository or archive."""

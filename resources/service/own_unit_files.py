@@ -1,22 +1,16 @@
-"""The unit files that reactor makes for a unit of its own: how they are written, and how systemd comes to read them."""
+"""The unit files that reactor makes for a unit of its own: none may hide another, and systemd must read them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from reactor import Action, ResourceError
-from reactor.hostfs import Attributes, Inline, content_diff, set_attributes
+from reactor import ResourceError
 from reactor.resources.process import perform
 from reactor.resources.service.kind import Service
 from reactor.resources.service.systemd import Systemd
 from reactor.resources.service.unit_files import unit_files_of
-from reactor.resources.shared_lines import Found
 from reactor.watchers.dbus import Scope
-
-ATTRIBUTES = Attributes(0, 0, 0o644)
-"""The owner, group and mode of a unit file."""
 
 
 def refuse_foreign(unit: str, own_directory: str | None = None) -> None:
@@ -27,19 +21,6 @@ def refuse_foreign(unit: str, own_directory: str | None = None) -> None:
     if others:
         words = f"there is a unit {unit} already: {others[0]}"
         raise ResourceError(words, "choose another name, or write a drop-in for that unit as a file")
-
-
-def steps_of(
-    path: str, text: str, found: Found | None, store: Callable[[], Awaitable[bool | None]]
-) -> Iterator[Action]:
-    """What makes the file at ``path``, as it was ``found``, hold ``text``. ``store`` writes it."""
-    if found is None or found.data != text.encode() or found.path != path:
-        words = f"{'created' if found is None else 'changed'} {path}"
-        yield Action.proven(words, store, partial(content_diff, path, Inline(text), ()))
-    elif found.attributes != ATTRIBUTES:
-        yield Action.proven(
-            f"set owner root and mode 0644 of {path}", partial(set_attributes, path, ATTRIBUTES)
-        )
 
 
 async def let_systemd_read(service: Service, units: Sequence[str], *, must_load: bool) -> None:

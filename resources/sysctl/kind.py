@@ -25,7 +25,7 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path, resource_error
+from reactor.hostfs import ErrorContext, NormalForms, Parent, resource_error
 from reactor.resources import textfile
 from reactor.resources.managed_header import HEADER
 
@@ -190,7 +190,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
                 run = partial(self._set, self.value, state.running)
                 plan.append(Action.saying(words, run, reads_back=True))
         if state.persisted != self._text:
-            plan.append(self._persist())
+            plan.append(textfile.step(self._key.file, self._text))
         return tuple(plan)
 
     async def preflight(self, state: SysctlState) -> None:
@@ -247,14 +247,6 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             if _read(self._key) == found:
                 self._forms.learn(_VALUE, value, before, found)
         return found is not None and self._forms.agrees(_VALUE, value, found)
-
-    def _persist(self) -> Action:
-        path, text = self._key.file, self._text
-        if text is None:
-            words = f"removed {path}"
-            return Action.proven(words, partial(remove_path, path, recursive=False))
-        run, diff = partial(textfile.replace, path, text), partial(textfile.diff, path, lambda _: text)
-        return Action(f"Would have written {path}", f"wrote {path}", run, diff, is_proof=True)
 
 
 def _read(key: Key) -> str | None:

@@ -20,6 +20,7 @@ from reactor import (
     Diff,
     Duration,
     Flag,
+    OneOrMany,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -39,10 +40,6 @@ _NAMED = 3
 """The most paths that a sentence names."""
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 def _check_pattern(pattern: str) -> str:
     if not pattern or "/" in pattern or "\0" in pattern:
         raise ValueError(f"{pattern!r} is not a pattern for the name of a file: write *.log")
@@ -50,11 +47,7 @@ def _check_pattern(pattern: str) -> str:
 
 
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": ["string", "integer"]})]
-Patterns = Annotated[
-    tuple[Annotated[str, AfterValidator(_check_pattern)], ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
+Patterns = OneOrMany[Annotated[str, AfterValidator(_check_pattern)]]
 
 
 class Tidy(Resource[Found], kind="tidy"):

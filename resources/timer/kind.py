@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 
 from reactor import (
     AbsolutePath,
@@ -17,6 +17,7 @@ from reactor import (
     Duration,
     Flag,
     NamedProgram,
+    OneOrMany,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -27,7 +28,7 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import Inline, accounts, accounts_of, remove_path, write_file
-from reactor.resources import shared_lines
+from reactor.resources import own_file, shared_lines
 from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.named_programs import started_by_shell, started_by_systemd
 from reactor.resources.process import split_words
@@ -64,15 +65,7 @@ def _check_variables(variables: dict[str, str]) -> dict[str, str]:
     return variables
 
 
-def _as_list(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Events = Annotated[
-    tuple[Annotated[str, AfterValidator(calendar.check)], ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
+Events = OneOrMany[Annotated[str, AfterValidator(calendar.check)]]
 """One calendar event of systemd, or several."""
 
 
@@ -265,11 +258,11 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
 
     def _write(self, found: tuple[Found | None, ...]) -> Iterable[Action]:
         for path, text, file in zip(self._paths, self._texts, found, strict=True):
-            yield from own_unit_files.steps_of(path, text, file, partial(self._store, path, text))
+            yield from own_file.steps_of(path, path, text, file, partial(self._store, path, text))
 
     async def _store(self, path: str, text: str) -> None:
         await calendar.refuse_misread(self.on_calendar)
-        await write_file(path, Inline(text), own_unit_files.ATTRIBUTES)
+        await write_file(path, Inline(text), own_file.ATTRIBUTES)
 
     def _activate(self, unit: UnitState) -> Plan:
         """Let systemd read the files, and turn the timer on, as far as it is not."""

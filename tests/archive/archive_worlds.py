@@ -10,7 +10,6 @@ import zipfile
 import zstandard
 
 from reactor.resources.archive import Archive
-from reactor.testing.story import converge_once
 
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 FILES = {"app/bin/run": b"#!/bin/sh\n", "app/lib/data": b"data " * 1000, "app/README": b"read me\n"}
@@ -78,12 +77,6 @@ def tree(root):
 
 def names_in(root):
     return sorted(tree(root))
-
-
-async def converge(resource, **options):
-    """One run over the resource: how its check ended."""
-    _, story = await converge_once(resource, **options)
-    return story.checks(resource.ref)[-1]
 
 
 def unpacked(root):

@@ -10,9 +10,9 @@ import pytest
 import trio
 from archive_worlds import ME, make, packed, sha256, tree
 from kill_server import KillServer
+from one_shot import checked
 
 from reactor.engine.events import Result
-from reactor.testing.story import converge_once
 
 OLD = packed({"app/kept": b"old", "app/version": b"1", "app/marker": b"x"}, "tar.gz")
 NEW_FILES = {"app/version": b"2", "app/marker": b"x", "lib/new": os.urandom(200_000), "lib/more": b"m"}
@@ -40,8 +40,7 @@ def settle(root, server, body, **more):
 
 
 async def _converge(resource):
-    _, story = await converge_once(resource)
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource)
     return check.result, check
 
 

@@ -8,7 +8,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from archive_worlds import FILES, ME, converge, make, names_in, packed, sha256, tar_of, tree, unpacked
+from archive_worlds import FILES, ME, make, names_in, packed, sha256, tar_of, tree, unpacked
+from one_shot import checked
 
 from reactor.engine.events import Output, Result
 from reactor.engine.options import RunOptions
@@ -52,10 +53,10 @@ def into(root, **more):
 async def test_every_format_is_unpacked(server, tmp_path, form):
     server.serve(packed(FILES, form))
     resource = make(tmp_path / f"app.{form}", server.url(name=f"x.{form}"), **into(tmp_path))
-    check = await converge(resource)
+    check = await checked(resource)
     assert check.actions == ("downloaded the archive", f"unpacked it into {tmp_path}/opt")
     assert unpacked(tmp_path) == FILES
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
     assert {path.name for path in (tmp_path / "opt").iterdir()} == {"app"}
 
 
@@ -73,9 +74,9 @@ async def test_noop_says_it_all_and_does_nothing(server, tmp_path):
 async def test_an_archive_that_is_cleaned_up_does_not_come_back(server, tmp_path):
     server.serve(BODY)
     resource = make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, cleanup=True))
-    assert (await converge(resource)).actions[-1] == "removed the archive after unpacking"
+    assert (await checked(resource)).actions[-1] == "removed the archive after unpacking"
     assert not (tmp_path / "a.tar.gz").exists()
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
     assert len(server.asked) == 1
 
 
@@ -85,7 +86,7 @@ async def test_what_is_there_already_stays(server, tmp_path):
     (tmp_path / "opt/app/README").write_text("an older one")
     (tmp_path / "opt/app").chmod(0o711)
     server.serve(BODY)
-    await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert unpacked(tmp_path) == {**FILES, "app/mine": b"mine"}
     assert stat.S_IMODE((tmp_path / "opt/app").stat().st_mode) == 0o711
 
@@ -94,7 +95,7 @@ async def test_what_is_there_already_stays(server, tmp_path):
 async def test_everything_belongs_to_the_owner(server, tmp_path):
     server.serve(BODY)
     owner = {"owner": "1234", "group": "2345"}
-    await converge(make(tmp_path / "a.tar.gz", server.url(), **{**into(tmp_path), **owner}))
+    await checked(make(tmp_path / "a.tar.gz", server.url(), **{**into(tmp_path), **owner}))
     assert {found[1:3] for found in tree(tmp_path).values()} == {(1234, 2345)}
 
 
@@ -104,7 +105,7 @@ async def test_no_link_that_is_there_is_followed(server, tmp_path):
     (tmp_path / "opt").mkdir()
     (tmp_path / "opt/app").symlink_to(elsewhere)
     server.serve(BODY)
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert f"holds the directory {tmp_path}/opt/app, and something else is there" in check.error
     assert names_in(elsewhere) == []
     assert (tmp_path / "opt/app").is_symlink()
@@ -114,12 +115,12 @@ async def test_no_link_that_is_there_is_followed(server, tmp_path):
 async def test_a_symlink_of_a_stranger_leads_no_archive_to_where_root_writes(server, tmp_path):
     server.serve(BODY)
     resource = make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(BODY), **into(tmp_path))
-    await converge(resource)
+    await checked(resource)
     (tmp_path / "opt").rename(tmp_path / "away")
     (tmp_path / "etc").mkdir()
     (tmp_path / "opt").symlink_to(tmp_path / "etc")
     os.lchown(tmp_path / "opt", 12345, 12345)
-    check = await converge(resource)
+    check = await checked(resource)
     assert f"{tmp_path}/opt leads through a symlink of 12345 into a directory of root" in check.error
     assert names_in(tmp_path / "etc") == []
 
@@ -130,7 +131,7 @@ async def test_a_link_in_place_of_a_file_is_replaced_and_not_written_through(ser
     (tmp_path / "opt/app").mkdir(parents=True)
     (tmp_path / "opt/app/README").symlink_to(victim)
     server.serve(BODY)
-    await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert victim.read_text() == "as it was"
     assert unpacked(tmp_path) == FILES
 
@@ -138,7 +139,7 @@ async def test_a_link_in_place_of_a_file_is_replaced_and_not_written_through(ser
 async def test_a_directory_is_never_replaced_and_then_nothing_is_moved(server, tmp_path):
     (tmp_path / "opt/app/README").mkdir(parents=True)
     server.serve(BODY)
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert f"holds {tmp_path}/opt/app/README as a file or a link, and a directory is there" in check.error
     assert unpacked(tmp_path) == {}
 
@@ -186,12 +187,12 @@ async def test_a_bad_archive_leaves_nothing_and_stays_pending_until_a_good_one_c
     (tmp_path / "opt").mkdir()
     resource = make(tmp_path / "a.tar.gz", server.url(), extract_parent=str(tmp_path / "opt"))
     for _ in range(2):
-        check = await converge(resource)
+        check = await checked(resource)
         assert "cannot unpack" in check.error
         assert "leads out of its directory, to '../../../etc'" in check.error
         assert unpacked(tmp_path) == {}
     server.serve(BODY)
-    assert (await converge(resource)).result is Result.CHANGED
+    assert (await checked(resource)).result is Result.CHANGED
     assert unpacked(tmp_path) == FILES
     assert {path.name for path in (tmp_path / "opt").iterdir()} == {"app"}
 
@@ -200,14 +201,14 @@ async def test_an_archive_that_a_server_cuts_short_unsaid_is_fetched_again(serve
     server.serve(BODY)
     server.cuts = 1
     resource = make(tmp_path / "a.tar.gz", server.url("unmeasured"), **into(tmp_path))
-    assert "cannot unpack" in (await converge(resource)).error
-    assert (await converge(resource)).result is Result.CHANGED
+    assert "cannot unpack" in (await checked(resource)).error
+    assert (await checked(resource)).result is Result.CHANGED
     assert unpacked(tmp_path) == FILES
 
 
 async def test_what_is_no_archive_is_named(server, tmp_path):
     server.serve(b"<html>please log in</html>" * 100)
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert "not a usable tar.gz archive" in check.error
     assert check.hint == "the file is a web page or a message of the server"
 
@@ -220,7 +221,7 @@ async def test_the_limits_of_the_manifest_hold(server, tmp_path):
         (bomb, {"max_ratio": 1}, "more than 1 times its size"),
     ):
         server.serve(body)
-        check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, **limit)))
+        check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, **limit)))
         assert message in check.error
         assert check.hint == f"if you trust it, raise {next(iter(limit))}"
         assert unpacked(tmp_path) == {}
@@ -229,14 +230,14 @@ async def test_the_limits_of_the_manifest_hold(server, tmp_path):
 async def test_what_is_no_directory_to_unpack_into_is_named_before_anything_is_fetched(server, tmp_path):
     server.serve(BODY)
     (tmp_path / "opt").write_text("a file")
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert check.error == f"{tmp_path}/opt is not a directory"
     assert server.asked == []
 
 
 async def test_a_creates_that_never_comes_is_named(server, tmp_path):
     server.serve(BODY)
-    check = await converge(
+    check = await checked(
         make(tmp_path / "a.tar.gz", server.url(), extract_parent=str(tmp_path / "opt"), creates="/nowhere/x")
     )
     assert "/nowhere/x is still missing" in check.error
@@ -269,7 +270,7 @@ async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch
 async def test_a_timeout_of_the_check_ends_the_unpacking_and_leaves_nothing(server, tmp_path):
     server.serve(packed({"app/big": bytes(60 << 20), **FILES}, "tar.gz"))
     resource = make(tmp_path / "a.tar.gz", server.url(), meta={"timeout": "15ms"}, **into(tmp_path))
-    check = await converge(resource)
+    check = await checked(resource)
     assert "longer than its timeout" in check.error
     assert not (tmp_path / "opt/app").exists()
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from archive_worlds import FILES, converge, make, sha256, tar_of
+from archive_worlds import FILES, make, sha256, tar_of
+from one_shot import checked
 
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
@@ -56,10 +57,10 @@ async def test_an_archive_that_vouches_for_itself_is_fetched_again(
     server.serve(OURS)
     resource = make(theirs, server.url(), **into(tmp_path))
     if fetched_before:
-        await converge(resource)
+        await checked(resource)
         (tmp_path / "opt/app/README").unlink()
     forge(theirs, server.url(), server.etag, owner)
-    check = await converge(make(theirs, server.url(), **into(tmp_path)))
+    check = await checked(make(theirs, server.url(), **into(tmp_path)))
     assert check.result is Result.CHANGED
     assert unpacked(tmp_path) == FILES["app/bin/run"]
     assert theirs.read_bytes() == OURS
@@ -70,7 +71,7 @@ async def test_an_archive_that_others_may_have_written_to_is_fetched_again(
     server, theirs, tmp_path, give_away
 ):
     server.serve(OURS)
-    await converge(make(theirs, server.url(), **into(tmp_path)))
+    await checked(make(theirs, server.url(), **into(tmp_path)))
     if give_away == "chmod":
         theirs.chmod(0o666)
     elif give_away == "chown":
@@ -79,7 +80,7 @@ async def test_an_archive_that_others_may_have_written_to_is_fetched_again(
         os.link(theirs, tmp_path / "second")
     (tmp_path / "opt/app/README").unlink()
     sent = server.sent
-    await converge(make(theirs, server.url(), **into(tmp_path)))
+    await checked(make(theirs, server.url(), **into(tmp_path)))
     assert server.sent == sent + len(OURS)
     assert unpacked(tmp_path) == FILES["app/bin/run"]
 
@@ -89,7 +90,7 @@ async def test_a_download_that_another_user_began_is_not_gone_on_with(server, th
     partial = Path(partial_path(str(theirs)))
     forge(partial, server.url(), server.etag, 0, FORGED[: len(OURS) // 2])
     partial.chmod(0o600)
-    await converge(make(theirs, server.url(), **into(tmp_path)))
+    await checked(make(theirs, server.url(), **into(tmp_path)))
     assert theirs.read_bytes() == OURS
     assert "Range" not in server.asked[0][1]
 
@@ -110,10 +111,10 @@ async def test_the_bytes_that_were_compared_are_those_that_are_unpacked(
     resource = make(theirs, server.url(), **{**into(tmp_path), **checksum, "owner": str(STRANGER)})
     with monkeypatch.context() as patched:
         patched.setattr(archive_file, "open_content", swapped)
-        check = await converge(resource)
+        check = await checked(resource)
     assert f"{theirs} was changed after it had been verified" in check.error
     assert not (tmp_path / "opt/app").exists()
-    assert (await converge(resource)).result is Result.CHANGED
+    assert (await checked(resource)).result is Result.CHANGED
     assert unpacked(tmp_path) == FILES["app/bin/run"]
 
 
@@ -133,7 +134,7 @@ async def test_what_is_written_to_the_archive_while_it_is_unpacked_is_not_unpack
     resource = make(
         theirs, server.url(), **{**into(tmp_path), "checksum": sha256(OURS), "owner": str(STRANGER)}
     )
-    await converge(resource)
+    await checked(resource)
     assert unpacked(tmp_path) == FILES["app/bin/run"]
 
 
@@ -144,7 +145,7 @@ async def test_an_archive_with_the_right_bytes_and_the_wrong_owner_is_given_as_a
     theirs.write_bytes(OURS)
     os.chown(theirs, STRANGER, STRANGER)
     with theirs.open("r+b") as kept:
-        await converge(make(theirs, server.url(), checksum=sha256(OURS)))
+        await checked(make(theirs, server.url(), checksum=sha256(OURS)))
         kept.write(b"forged")
     assert theirs.read_bytes() == OURS
     assert theirs.stat().st_uid == 0
@@ -155,7 +156,7 @@ async def test_without_a_state_directory_nothing_vouches(server, theirs, tmp_pat
     server.serve(OURS)
     with state_directory_for(None):
         for _ in range(2):
-            await converge(make(theirs, server.url(), **into(tmp_path)))
+            await checked(make(theirs, server.url(), **into(tmp_path)))
             (tmp_path / "opt/app/README").unlink()
     assert server.sent == 2 * len(OURS)
 
@@ -168,12 +169,12 @@ async def test_a_directory_of_root_that_got_the_name_of_a_staging_directory_is_n
     left.mkdir(mode=0o700)
     (left / "precious").write_text("root's")
     absent = {"ensure": "absent", "extract_parent": str(theirs.parent), "creates": str(theirs.parent / "app")}
-    check = await converge(make(theirs, server.url(), **absent))
+    check = await checked(make(theirs, server.url(), **absent))
     assert f"{left} is in the way: reactor did not create it" in check.error
     assert (left / "precious").read_text() == "root's"
     (left / "precious").unlink()
     (left / "tree/app").mkdir(parents=True)
     (left / "tree/app/file").write_text("half unpacked")
-    check = await converge(make(theirs, server.url(), **absent))
+    check = await checked(make(theirs, server.url(), **absent))
     assert check.result is Result.CHANGED
     assert not left.exists()

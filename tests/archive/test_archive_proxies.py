@@ -4,8 +4,7 @@ import pytest
 from archive_server import ArchiveServer
 from archive_worlds import FILES, make, packed
 from forward_proxy import ForwardProxy
-
-from reactor.testing.story import converge_once
+from one_shot import checked
 
 BODY = packed(FILES, "tar.gz")
 ACCOUNT = "ada:hunter2-of-the-proxy"
@@ -30,8 +29,7 @@ def environment(monkeypatch):
 
 
 async def error_of(resource):
-    _, story = await converge_once(resource)
-    return story.checks(resource.ref)[-1].error
+    return (await checked(resource)).error
 
 
 async def test_http_goes_through_the_proxy_with_its_account(server, proxy, path, monkeypatch):

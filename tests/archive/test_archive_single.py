@@ -8,11 +8,11 @@ import stat
 
 import pytest
 import zstandard
-from archive_worlds import converge, make, names_in, sha256
+from archive_worlds import make, names_in, sha256
+from one_shot import checked
 
 from reactor import UnpackingError, UnpackingLimits
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.file import File
 from reactor.testing.story import running
 from reactor.unpacking.single import SingleFile
@@ -45,15 +45,15 @@ def single(root, server, form="gz", body=None, **more):
 @pytest.mark.parametrize("form", PACK)
 async def test_one_file_comes_out_and_comes_back(server, tmp_path, form):
     resource = single(tmp_path, server, form, mode="0755", checksum=sha256(PACK[form](TOOL)))
-    check = await converge(resource)
+    check = await checked(resource)
     assert check.actions == ("downloaded the archive", f"unpacked it into {tmp_path}/bin")
     tool = tmp_path / "bin/tool"
     assert tool.read_bytes() == TOOL
     assert stat.S_IMODE(tool.stat().st_mode) == 0o755
     assert names_in(tmp_path / "bin") == ["tool"]
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
     tool.unlink()
-    assert (await converge(resource)).actions == (f"unpacked it into {tmp_path}/bin",)
+    assert (await checked(resource)).actions == (f"unpacked it into {tmp_path}/bin",)
     assert tool.read_bytes() == TOOL
     assert len(server.asked) == 1
 
@@ -71,22 +71,22 @@ async def test_its_deletion_is_noticed(server, tmp_path):
 
 async def test_it_may_be_cleaned_up_without_creates(server, tmp_path):
     resource = single(tmp_path, server, cleanup=True)
-    assert (await converge(resource)).actions[-1] == "removed the archive after unpacking"
+    assert (await checked(resource)).actions[-1] == "removed the archive after unpacking"
     assert names_in(tmp_path) == ["bin", "bin/tool"]
     assert stat.S_IMODE((tmp_path / "bin/tool").stat().st_mode) == 0o644
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
     assert len(server.asked) == 1
 
 
 async def test_a_new_one_takes_the_place_of_the_old(server, tmp_path):
-    await converge(single(tmp_path, server))
+    await checked(single(tmp_path, server))
     body = PACK["gz"](b"a new one")
-    await converge(single(tmp_path, server, body=body, checksum=sha256(body)))
+    await checked(single(tmp_path, server, body=body, checksum=sha256(body)))
     assert (tmp_path / "bin/tool").read_bytes() == b"a new one"
 
 
 async def test_noop_does_nothing(server, tmp_path):
-    check = await converge(single(tmp_path, server), options=RunOptions(noop=True))
+    check = await checked(single(tmp_path, server), noop=True)
     assert check.actions == ("Would have downloaded", "Would have extracted")
     assert names_in(tmp_path) == []
 
@@ -132,13 +132,13 @@ async def test_a_damaged_one_leaves_what_was_there(server, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/tool").write_text("the old one")
     body = PACK["gz"](TOOL)[:-3]
-    check = await converge(single(tmp_path, server, body=body, checksum=sha256(body)))
+    check = await checked(single(tmp_path, server, body=body, checksum=sha256(body)))
     assert "cannot unpack" in check.error
     assert (tmp_path / "bin/tool").read_text() == "the old one"
 
 
 async def test_a_bomb_is_refused(server, tmp_path):
-    check = await converge(
+    check = await checked(
         single(tmp_path, server, body=PACK["zst"](bytes(5_000_000)), form="zst", max_unpacked="4MiB")
     )
     assert "unpacks to more than 4 MiB" in check.error

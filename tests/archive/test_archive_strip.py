@@ -4,10 +4,10 @@ import os
 import tarfile
 
 import pytest
-from archive_worlds import FILES, converge, make, names_in, packed, sha256, tar_of, unpacked, zip_of
+from archive_worlds import FILES, make, names_in, packed, sha256, tar_of, unpacked, zip_of
+from one_shot import checked
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 
 STRIPPED = {path.partition("/")[2]: content for path, content in FILES.items()}
 
@@ -31,12 +31,12 @@ def member(name, kind=tarfile.DIRTYPE, target=""):
 async def test_the_leading_directory_is_dropped(server, tmp_path, form):
     server.serve(packed(FILES, form))
     resource = make(tmp_path / f"app.{form}", server.url(name=f"x.{form}"), **into(tmp_path))
-    check = await converge(resource)
+    check = await checked(resource)
     assert check.actions == ("downloaded the archive", f"unpacked it into {tmp_path}/opt")
     assert unpacked(tmp_path) == STRIPPED
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
     (tmp_path / "opt/bin/run").unlink()
-    assert (await converge(resource)).actions[-1] == f"unpacked it into {tmp_path}/opt"
+    assert (await checked(resource)).actions[-1] == f"unpacked it into {tmp_path}/opt"
     assert unpacked(tmp_path) == STRIPPED
 
 
@@ -44,7 +44,7 @@ async def test_what_has_no_more_components_is_left_out(server, tmp_path):
     server.serve(
         tar_of({"./a/": member("./a/"), "top": b"top", "a/f": b"f", "./a/b/g": b"g", "a/b/c/h": b"h"})
     )
-    await converge(
+    await checked(
         make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, strip_components=2, creates=None))
     )
     assert names_in(tmp_path / "opt") == ["c", "c/h", "g"]
@@ -52,9 +52,7 @@ async def test_what_has_no_more_components_is_left_out(server, tmp_path):
 
 async def test_noop_unpacks_nothing(server, tmp_path):
     server.serve(tar_of(FILES))
-    check = await converge(
-        make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)), options=RunOptions(noop=True)
-    )
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)), noop=True)
     assert check.actions == ("Would have downloaded", "Would have extracted")
     assert names_in(tmp_path) == []
     assert server.asked == []
@@ -67,7 +65,7 @@ async def test_links_lead_to_what_they_led_to(server, tmp_path):
     }
     server.serve(tar_of({"a/bin/run": b"run", "a/f": b"f", **links}))
     assert (
-        await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+        await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     ).result is Result.CHANGED
     opt = tmp_path / "opt"
     assert os.path.samefile(opt / "hard", opt / "bin/run")
@@ -94,7 +92,7 @@ async def test_links_lead_to_what_they_led_to(server, tmp_path):
 )
 async def test_what_is_dropped_hides_nothing(server, tmp_path, hostile, message):
     server.serve(tar_of({"top": b"top", "a/f": b"f", **hostile}))
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, creates=None)))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, creates=None)))
     assert check.result is Result.FAILED
     assert message in check.error
     assert unpacked(tmp_path) == {}
@@ -106,7 +104,7 @@ async def test_nothing_left_is_an_error(server, tmp_path):
     resource = make(
         tmp_path / "a.zip", server.url(name="a.zip"), **into(tmp_path, strip_components=3, creates=None)
     )
-    check = await converge(resource)
+    check = await checked(resource)
     assert "nothing in the archive has more than 3 path components" in check.error
     assert check.hint == "lower strip_components"
     assert unpacked(tmp_path) == {}
@@ -115,7 +113,7 @@ async def test_nothing_left_is_an_error(server, tmp_path):
 async def test_a_directory_is_not_replaced_by_what_was_stripped(server, tmp_path):
     (tmp_path / "opt/README").mkdir(parents=True)
     server.serve(body := tar_of(FILES))
-    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, checksum=sha256(body))))
+    check = await checked(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, checksum=sha256(body))))
     assert check.error.endswith("as a file or a link, and a directory is there")
     assert (tmp_path / "opt/README").is_dir()
     assert unpacked(tmp_path) == {}

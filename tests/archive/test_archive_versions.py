@@ -1,7 +1,8 @@
 """Another archive, or another directory for its content, in the manifest."""
 
 import pytest
-from archive_worlds import FILES, converge, make, packed, sha256, tree
+from archive_worlds import FILES, make, packed, sha256, tree
+from one_shot import checked
 
 from reactor.engine.events import Result
 
@@ -23,33 +24,33 @@ def run_of(root):
 async def test_a_new_version_of_what_was_cleaned_up_is_unpacked(server, tmp_path, what):
     server.serve(OLD)
     more = {"checksum": sha256(OLD)} if what == "checksum" else {}
-    assert (await converge(cleaned_up(tmp_path, server.url(), **more))).result is Result.CHANGED
+    assert (await checked(cleaned_up(tmp_path, server.url(), **more))).result is Result.CHANGED
     server.serve(NEW)
     more = {"checksum": sha256(NEW)} if what == "checksum" else {}
     newer = cleaned_up(tmp_path, server.url("good2"), **more)
-    assert (await converge(newer)).result is Result.CHANGED
+    assert (await checked(newer)).result is Result.CHANGED
     assert run_of(tmp_path) == b"#!/bin/sh\n# new\n"
     assert not (tmp_path / "a.tar.gz").exists()
-    assert (await converge(newer)).result is Result.OK
+    assert (await checked(newer)).result is Result.OK
 
 
 async def test_the_same_version_behind_another_url_is_not_fetched_again(server, tmp_path):
     server.serve(OLD)
-    await converge(cleaned_up(tmp_path, server.url(), checksum=sha256(OLD)))
+    await checked(cleaned_up(tmp_path, server.url(), checksum=sha256(OLD)))
     moved = cleaned_up(tmp_path, server.url("good2"), checksum=sha256(OLD))
-    assert (await converge(moved)).result is Result.OK
+    assert (await checked(moved)).result is Result.OK
     assert len(server.asked) == 1
 
 
 async def test_a_version_that_somebody_else_put_in_place_is_unpacked(server, tmp_path):
     server.serve(OLD)
     into = {"extract_parent": str(tmp_path / "opt"), "creates": str(tmp_path / "opt/app/bin/run")}
-    await converge(make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(OLD), **into))
+    await checked(make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(OLD), **into))
     (tmp_path / "a.tar.gz").write_bytes(NEW)
     newer = make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(NEW), **into)
-    assert (await converge(newer)).actions == (UNPACKED.format(tmp_path / "opt"),)
+    assert (await checked(newer)).actions == (UNPACKED.format(tmp_path / "opt"),)
     assert run_of(tmp_path) == b"#!/bin/sh\n# new\n"
-    assert (await converge(newer)).result is Result.OK
+    assert (await checked(newer)).result is Result.OK
 
 
 @pytest.mark.parametrize("is_there", [False, True])
@@ -58,14 +59,14 @@ async def test_another_directory_gets_the_content(server, tmp_path, is_there, be
     server.serve(OLD)
     path, checksum = tmp_path / "a.tar.gz", sha256(OLD)
     into = {} if before is None else {"extract_parent": str(tmp_path / before)}
-    await converge(make(path, server.url(), checksum=checksum, **into))
+    await checked(make(path, server.url(), checksum=checksum, **into))
     goal = tmp_path / "opt"
     if is_there:
         goal.mkdir()
     ours = make(path, server.url(), checksum=checksum, extract_parent=str(goal))
-    assert (await converge(ours)).actions == (UNPACKED.format(goal),)
+    assert (await checked(ours)).actions == (UNPACKED.format(goal),)
     assert "app/README" in tree(goal)
-    assert (await converge(ours)).result is Result.OK
+    assert (await checked(ours)).result is Result.OK
     assert len(server.asked) == 1
 
 
@@ -74,6 +75,6 @@ async def test_a_directory_of_content_that_is_gone_comes_back(server, tmp_path):
     ours = make(
         tmp_path / "a.tar.gz", server.url(), checksum=sha256(OLD), extract_parent=str(tmp_path / "opt")
     )
-    await converge(ours)
+    await checked(ours)
     (tmp_path / "opt").rename(tmp_path / "away")
-    assert (await converge(ours)).actions == (UNPACKED.format(tmp_path / "opt"),)
+    assert (await checked(ours)).actions == (UNPACKED.format(tmp_path / "opt"),)

@@ -12,7 +12,7 @@ from pathlib import Path
 import trio
 from archive_server import ArchiveServer
 from archive_worlds import FILES, make, sha256, tar_of
-from races import _OWN, _ROOT, Words, file, race, turns
+from races import _OWN, _ROOT, FORGED_TAR, Words, archives_exchanged, file, race, turns
 from victims import FORGED, STRANGER, World, check
 
 from reactor.journal.state_directory import StateDirectory, StateDirectoryError
@@ -24,14 +24,7 @@ from reactor.resources.file import File
 from reactor.resources.ssh.known_host import KnownHost
 from reactor.resources.tidy import Tidy
 
-_FORGED_TAR = tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w")
-
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG0lz3NMSaHdJz5Nj6tfW9uNEJnsBej9x8HXNHd2SKtz"
-
-
-def archives_exchanged(world: World) -> list[Words]:
-    """Both say of themselves that they came from the server."""
-    return [("exchange", world.home / "app.tar", world.home / "forged.tar")]
 
 
 def vouch(path: Path, url: str, etag: str) -> None:
@@ -61,7 +54,7 @@ async def archive_vouching(world):
         into = {"extract_parent": str(world.top / "opt"), "creates": str(run)}
         for owner in turns([_OWN, {"owner": "0", "group": "0"}]):
             made = make(world.home / "app.tar", url, **into, **owner)
-            for name, data in (("app.tar", good), ("forged.tar", _FORGED_TAR)):
+            for name, data in (("app.tar", good), ("forged.tar", FORGED_TAR)):
                 new = world.home / "being-made"
                 new.write_bytes(data)
                 vouch(new, url, server.etag)

@@ -214,17 +214,16 @@ async def scaffold_source(world):
         world.holds_secret(world.top / "target")
 
 
-def archive_against_forged(world: World) -> list[Words]:
+FORGED_TAR = tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w")
+
+
+def archives_exchanged(world: World) -> list[Words]:
     return [("exchange", world.home / "app.tar", world.home / "forged.tar")]
 
 
-@race("archive: swapped between its comparison and unpacking", archive_against_forged)
+@race("archive: swapped between its comparison and unpacking", archives_exchanged)
 async def archive_swapped(world):
-    good, forged = (
-        tar_of(FILES, "w"),
-        tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w"),
-    )
-    run = world.top / "opt/app/bin/run"
+    good, run = tar_of(FILES, "w"), world.top / "opt/app/bin/run"
     with ArchiveServer() as server:
         server.serve(good)
         wanted = {
@@ -235,7 +234,7 @@ async def archive_swapped(world):
         }
         made = make(world.home / "app.tar", server.url(name="app.tar"), **wanted)
         for _ in turns([1]):
-            for name, data in (("app.tar", good), ("forged.tar", forged)):
+            for name, data in (("app.tar", good), ("forged.tar", FORGED_TAR)):
                 new = world.home / "being-made"
                 new.write_bytes(data)
                 os.chown(new, STRANGER, STRANGER)

@@ -5,11 +5,10 @@ import json
 import os
 import resource
 import signal
-import sqlite3
 import time
-from contextlib import closing
 
 import pytest
+from journal_worlds import fold
 from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
 from reactor.journal.state_directory import holder
@@ -38,12 +37,6 @@ def once(reactor, path, *options):
 def journal_files(directory):
     """What they hold. The third, with the suffix -shm, is shared memory: whoever reads first makes it anew."""
     return [(directory / f"journal.sqlite{suffix}").read_bytes() for suffix in ("", "-wal")]
-
-
-def fold(directory):
-    """Bring what is in the WAL into the file, as the last connection that may write does when it closes."""
-    with closing(sqlite3.connect(f"file:{directory}/journal.sqlite?mode=rw", uri=True)) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def test_a_refresh_that_failed_is_pending_in_the_next_run_and_made_once(reactor, manifest, tmp_path):
@@ -414,6 +407,21 @@ def test_why_reports_the_chain_from_the_source_to_the_refresh(reactor, manifest,
     assert told[2].strip().startswith(f"file#{tmp_path}/a was changed ")
     assert "something outside of reactor had changed it" in told[3]
     assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
+
+
+def test_why_does_not_say_that_the_manifest_has_changed_when_an_output_has(reactor, manifest, tmp_path):
+    path = manifest(f"""
+resources:
+  - exec:
+      - version: {{command: cat {tmp_path}/version, changes: false}}
+  - file:
+      - {tmp_path}/a: {{ensure: present, content: "${{ output('exec#version').stdout }}", owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0600"}}
+""")
+    for version in ("1", "2"):
+        (tmp_path / "version").write_text(version)
+        once(reactor, path)
+    told = reactor("why", f"file#{tmp_path}/a").out
+    assert "its entry in the manifest, or what its values come from, had changed" in told
 
 
 def test_why_names_what_is_pending_and_why_it_is_not_made(reactor, manifest, tmp_path):

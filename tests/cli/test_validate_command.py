@@ -163,6 +163,24 @@ def test_what_is_missing_beside_a_manifest_is_warned_of(reactor, manifest, tmp_p
     )
 
 
+def test_the_files_that_facts_come_from_are_not_files_of_the_manifest(
+    reactor, manifest, tmp_path, monkeypatch
+):
+    """Beside them, in /etc, nothing is missing; and a run skips one that others could change, and refuses nothing."""
+    facts = tmp_path / "reactor" / "facts.yaml"
+    facts.parent.mkdir()
+    facts.write_text("role: web")
+    facts.chmod(0o666)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    done = reactor("validate", manifest(
+        "resources: [{file: [{/nowhere: {ensure: present, source: /etc/made-by-a-package, owner: root, group: root,"
+        " mode: '0600', control: {if: Facts.host.info.os == 'linux'}}}]}]"
+    ))  # fmt: skip
+    assert done.code == 0
+    assert done.err.count("warning: ") == 1
+    assert done.err.startswith(f"warning: {facts}: the file is skipped: ")
+
+
 def test_a_manifest_that_a_run_would_refuse_is_warned_of(reactor, manifest):
     path = manifest(VALID)
     path.chmod(0o666)

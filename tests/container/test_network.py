@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from one_shot import converged
+from one_shot import checked, converged
 
 from reactor import ManifestError, load
 from reactor.engine.engine import Engine
@@ -14,7 +14,7 @@ from reactor.engine.options import RunOptions
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.container.network import ContainerNetwork
 from reactor.testing.contract import CONTRACT, Case
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import running
 
 SUBNET, OTHER = "10.213.7.0/24", "10.213.9.0/24"
 WEB = {"Image": "localhost/wait:1", "Cmd": ["/wait"], "HostConfig": {"NetworkMode": "backend"}}
@@ -87,8 +87,7 @@ async def test_a_network_stays_when_another_has_the_subnet_that_it_would_get(con
 async def test_a_refused_subnet_is_said_to_be_that_of_another_network(make, daemon):
     daemon.ask("POST", "/networks/create", {"Name": "frontend", "IPAM": {"Config": [{"Subnet": SUBNET}]}})
     resource = make()
-    _, story = await converge_once(resource)
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource)
     assert check.hint == "write another subnet, or remove the network that has it first: frontend"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from pathlib import Path
 
 import pytest
 import trio
@@ -42,13 +40,6 @@ def fought(path, changes, **properties):
     resource = Fought(name=str(path), ensure="present", **owner, **properties)
     resource.__dict__["changes"] = changes
     return resource
-
-
-@pytest.fixture
-def in_memory():
-    """A directory whose files are changed without a thread: a clock that jumps does not wait for one."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
 
 
 @pytest.mark.parametrize("retry", [0, None])

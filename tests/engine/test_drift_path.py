@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,12 +52,6 @@ class PassedFiles(list):
             and not self.until_repaired
         ):
             self.until_repaired = len(self)
-
-
-@pytest.fixture
-def in_memory():
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
 
 
 def repairs(story):

@@ -4,6 +4,7 @@ import os
 import pwd
 
 import pytest
+from one_shot import checked
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -73,7 +74,7 @@ async def test_an_id_without_an_account_needs_a_group():
         "54321\n54322\n/ 54321"
     )
     with pytest.raises(ResourceError, match="there is no account of the user 54321") as caught:
-        await identity_of("54321", None)
+        await identity_of("54321")
     assert caught.value.hint == "give `group`"
 
 
@@ -100,8 +101,7 @@ async def test_what_root_alone_may_do_fails(place):
     (place / "secret").write_text("x")
     (place / "secret").chmod(0o600)
     resource = command(f"cat {place}/secret", user="daemon")
-    _, story = await converge_once(resource)
-    [check] = story.checks(resource.ref)
+    check = await checked(resource)
     assert "Permission denied" in check.error
 
 
@@ -136,16 +136,14 @@ async def test_a_program_that_the_user_may_not_execute_is_named(place):
     (place / "tool").write_text("#!/bin/sh\n")
     (place / "tool").chmod(0o700)
     resource = Exec(name=f"{place}/tool", user="daemon")
-    _, story = await converge_once(resource)
-    [check] = story.checks(resource.ref)
+    check = await checked(resource)
     assert check.error == f"daemon may not execute {place}/tool"
 
 
 async def test_an_unknown_user_fails_also_in_a_dry_run(place):
     for noop in (False, True):
         resource = command(f"touch {place}/f", user="no-such-user")
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        [check] = story.checks(resource.ref)
+        check = await checked(resource, noop=noop)
         assert check.result is Result.FAILED
         assert check.error == 'could not lookup user "no-such-user"'
     assert list(place.iterdir()) == []

@@ -172,4 +172,5 @@ def test_the_directories_are_those_of_ccm_and_ours(monkeypatch):
 def test_all_paths_that_matter_are_reported_and_also_those_that_are_not_there_yet(place, tmp_path):
     place("facts.d/a.yaml", "")
     wanted = [str(tmp_path / name) for name in ("facts.json", "facts.yaml", "facts.d", "facts.d/a.yaml")]
-    assert fact_paths([str(tmp_path), "relative"]) == wanted
+    where = [str(tmp_path), "relative"]
+    assert fact_paths(where, read_fact_files(where, parse_values)) == wanted

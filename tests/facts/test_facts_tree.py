@@ -1,5 +1,6 @@
 """The tree of facts: lazy, patient for so long, and telling what changed."""
 
+import os
 import threading
 from contextlib import contextmanager
 
@@ -8,6 +9,9 @@ import pytest
 from reactor.documents import parse_values
 from reactor.facts.facts import Facts
 from reactor.facts.gathering import Gatherer
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
+from reactor.resource.diagnostic import ManifestError
 
 TIMEOUT = 0.5
 """Seconds for what answers at once to do so on a busy machine."""
@@ -221,6 +225,55 @@ def test_fact_files_that_can_not_be_read_any_more_stay_as_they_were(fact_file, t
     assert facts["role"] == "web"
     assert facts.notes[0].startswith("fact files: no answer")
     end.set()
+
+
+@contextmanager
+def silent_fact_files(directory):
+    """Facts whose fact files do not answer until the block ends."""
+    end = threading.Event()
+
+    def parse(text, file):
+        end.wait()
+        return parse_values(text, file)
+
+    (directory / "facts.json").write_text("{}")
+    (directory / "facts.json").chmod(0o644)
+    try:
+        yield lambda given=None: Facts(given, parse=parse, where=[str(directory)], timeout=0.01)
+    finally:
+        end.set()
+
+
+def test_fact_files_that_do_not_answer_are_not_listed_again_either(tmp_path, monkeypatch):
+    with silent_fact_files(tmp_path) as facts:
+        silent = facts()
+        assert silent.get("role") is None
+        monkeypatch.setattr(os, "listdir", None)
+        assert str(tmp_path / "facts.d") in silent.watch_paths()
+
+
+@pytest.mark.parametrize(
+    ("fact", "given"),
+    [("lookup('facts.role', 'none')", {}), ("Facts?.role ?? 'none'", {}), ("Facts.role", {})],
+)
+def test_no_default_takes_the_place_of_a_fact_that_the_fact_files_do_not_tell(tmp_path, fact, given):
+    with silent_fact_files(tmp_path) as facts, pytest.raises(ManifestError, match="fact files do not answer"):
+        loaded(tmp_path, fact, facts(given))
+
+
+@pytest.mark.parametrize(
+    ("fact", "given"),
+    [("lookup('facts.role', 'none')", {"role": "web"}), ("Facts.host.info.os", {}), ("'constant'", {})],
+)
+def test_what_does_not_depend_on_fact_files_loads_without_their_answer(tmp_path, fact, given):
+    with silent_fact_files(tmp_path) as facts:
+        assert len(loaded(tmp_path, fact, facts(given)).graph.resources) == 1
+
+
+def loaded(directory, fact, facts):
+    manifest = directory / "m.yaml"
+    manifest.write_text(f'resources: [{{exec: [{{"/bin/echo {{{{ {fact} }}}}": {{}}}}]}}]\n')
+    return load(str(manifest), Inputs(facts))
 
 
 def test_the_names_of_the_host_are_watched(facts):

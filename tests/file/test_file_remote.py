@@ -10,13 +10,14 @@ import pytest
 from archive_server import ArchiveServer
 from archive_worlds import sha256
 from file_worlds import look, make, mode_of, names_in
+from one_shot import checked
 from property_problems import problems
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.file import File
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import running
 
 BODY = b"port = 8080\n"
 NEW = b"port = 9090\n"
@@ -36,11 +37,6 @@ def state(tmp_path_factory):
         yield directory
 
 
-async def converge(resource, **options):
-    _, story = await converge_once(resource, **options)
-    return story.checks(resource.ref)[-1]
-
-
 def remote(tmp_path, server, manner="good", **more):
     return make(tmp_path / "f", source=server.url(manner, "app.conf"), **more)
 
@@ -50,7 +46,7 @@ def conditions(server):
 
 
 async def test_with_a_checksum_the_server_is_asked_only_for_what_is_missing(server, tmp_path):
-    check = await converge(remote(tmp_path, server, checksum=sha256(BODY), mode="0600"))
+    check = await checked(remote(tmp_path, server, checksum=sha256(BODY), mode="0600"))
     assert check.actions == ("created the file",)
     assert (tmp_path / "f").read_bytes() == BODY
     assert mode_of(tmp_path / "f") == 0o600
@@ -58,13 +54,13 @@ async def test_with_a_checksum_the_server_is_asked_only_for_what_is_missing(serv
     assert len(server.asked) == 1
     server.serve(NEW)  # another one does not matter
     again = remote(tmp_path, server, checksum=sha256(BODY), mode="0600")
-    assert (await converge(again)).result is Result.OK
+    assert (await checked(again)).result is Result.OK
     assert len(server.asked) == 1
 
 
 async def test_another_checksum_is_not_put_in_place(server, tmp_path):
     (tmp_path / "f").write_text("old")
-    check = await converge(remote(tmp_path, server, checksum=sha256(NEW)))
+    check = await checked(remote(tmp_path, server, checksum=sha256(NEW)))
     assert check.result is Result.FAILED
     assert f'checksum mismatch, expected "{sha256(NEW)}" got "{sha256(BODY)}"' in check.error
     assert (tmp_path / "f").read_text() == "old"
@@ -73,7 +69,7 @@ async def test_another_checksum_is_not_put_in_place(server, tmp_path):
 
 async def test_an_encoded_answer_is_not_the_content(server, tmp_path):
     (tmp_path / "f").write_text("old")
-    check = await converge(remote(tmp_path, server, "encoded"))
+    check = await checked(remote(tmp_path, server, "encoded"))
     assert check.result is Result.FAILED
     assert "a Content-Encoding that was not asked for: 'gzip'" in check.error
     assert (tmp_path / "f").read_text() == "old"
@@ -81,18 +77,18 @@ async def test_an_encoded_answer_is_not_the_content(server, tmp_path):
 
 async def test_a_packed_file_is_taken_as_it_is_whatever_the_server_calls_its_packing(server, tmp_path):
     resource = make(tmp_path / "f", source=server.url("encoded", "app.conf.gz") + "?v=1")
-    assert (await converge(resource)).result is Result.CHANGED
+    assert (await checked(resource)).result is Result.CHANGED
     assert gzip.decompress((tmp_path / "f").read_bytes()) == BODY
 
 
 async def test_without_a_checksum_the_server_is_asked_by_its_etag(server, tmp_path):
-    assert (await converge(remote(tmp_path, server))).actions == ("created the file",)
-    assert (await converge(remote(tmp_path, server))).result is Result.OK
+    assert (await checked(remote(tmp_path, server))).actions == ("created the file",)
+    assert (await checked(remote(tmp_path, server))).result is Result.OK
     etag, sent = server.etag, server.sent
     assert conditions(server) == [None, etag]
     assert sent == len(BODY)
     server.serve(NEW)
-    assert (await converge(remote(tmp_path, server))).actions == ("updated the content",)
+    assert (await checked(remote(tmp_path, server))).actions == ("updated the content",)
     assert (tmp_path / "f").read_bytes() == NEW
     assert conditions(server)[2:] == [etag]
     assert server.sent == len(BODY) + len(NEW)  # the version that was compared is the one that is stored
@@ -100,33 +96,33 @@ async def test_without_a_checksum_the_server_is_asked_by_its_etag(server, tmp_pa
 
 async def test_without_an_etag_the_bytes_are_compared(server, tmp_path):
     server.serve(BODY, etag=False)
-    await converge(remote(tmp_path, server))
-    assert (await converge(remote(tmp_path, server))).result is Result.OK
+    await checked(remote(tmp_path, server))
+    assert (await checked(remote(tmp_path, server))).result is Result.OK
     server.serve(NEW, etag=False)
-    assert (await converge(remote(tmp_path, server))).actions == ("updated the content",)
+    assert (await checked(remote(tmp_path, server))).actions == ("updated the content",)
     assert (tmp_path / "f").read_bytes() == NEW
 
 
 async def test_another_etag_of_the_same_bytes_changes_nothing(server, tmp_path):
-    await converge(remote(tmp_path, server))
+    await checked(remote(tmp_path, server))
     before = (tmp_path / "f").stat().st_ino
     server.etag = '"another"'
-    assert (await converge(remote(tmp_path, server))).result is Result.OK
+    assert (await checked(remote(tmp_path, server))).result is Result.OK
     assert (tmp_path / "f").stat().st_ino == before
 
 
 async def test_what_is_too_large_names_no_property_that_a_file_has_not(server, tmp_path):
-    check = await converge(remote(tmp_path, server, "huge"))
+    check = await checked(remote(tmp_path, server, "huge"))
     assert check.error == "download failed: it is larger than 4 GiB"
     assert check.hint == "name a smaller file"
     assert names_in(tmp_path) == []
 
 
 async def test_another_url_is_another_file(server, tmp_path):
-    await converge(remote(tmp_path, server))
+    await checked(remote(tmp_path, server))
     server.serve(NEW)
     resource = make(tmp_path / "f", source=server.url("good", "other.conf"))
-    assert (await converge(resource)).actions == ("updated the content",)
+    assert (await checked(resource)).actions == ("updated the content",)
     assert conditions(server) == [None, None]
 
 
@@ -161,7 +157,7 @@ async def test_drift_is_repaired_and_asked_about_once(server, tmp_path):
 async def test_noop_shows_the_diff_and_changes_nothing(server, tmp_path):
     (tmp_path / "f").write_text("port = 1\n")
     (tmp_path / "f").chmod(0o644)
-    check = await converge(remote(tmp_path, server), options=RunOptions(noop=True, diff=True))
+    check = await checked(remote(tmp_path, server), noop=True, diff=True)
     assert check.actions == ("Would have updated the file",)
     assert "-port = 1\n+port = 8080\n" in "".join(check.diffs)
     assert (tmp_path / "f").read_text() == "port = 1\n"
@@ -169,18 +165,18 @@ async def test_noop_shows_the_diff_and_changes_nothing(server, tmp_path):
 
 
 async def test_noop_says_what_can_not_be_fetched(server, tmp_path):
-    check = await converge(remote(tmp_path, server, "status/404"), options=RunOptions(noop=True))
+    check = await checked(remote(tmp_path, server, "status/404"), noop=True)
     assert "HTTP request failed with status 404: Not Found" in check.error
     assert names_in(tmp_path) == []
 
 
 async def test_the_validator_keeps_bad_content_out(server, tmp_path):
     (tmp_path / "f").write_text("good")
-    check = await converge(remote(tmp_path, server, validate="grep -q 9090 {path}"))
+    check = await checked(remote(tmp_path, server, validate="grep -q 9090 {path}"))
     assert check.error.startswith("validate: exit code 1 of grep")
     assert (tmp_path / "f").read_text() == "good"
     server.serve(NEW)
-    await converge(remote(tmp_path, server, validate="grep -q 9090 {path}"))
+    await checked(remote(tmp_path, server, validate="grep -q 9090 {path}"))
     assert (tmp_path / "f").read_bytes() == NEW
 
 
@@ -196,7 +192,7 @@ async def test_the_validator_keeps_bad_content_out(server, tmp_path):
 async def test_a_server_that_misbehaves_leaves_the_file_as_it_is(server, tmp_path, manner, message):
     (tmp_path / "f").write_text("old")
     server.serve(BODY, etag=False)
-    check = await converge(remote(tmp_path, server, manner))
+    check = await checked(remote(tmp_path, server, manner))
     assert check.result is Result.FAILED
     assert message in check.error
     assert (tmp_path / "f").read_text() == "old"
@@ -206,7 +202,7 @@ async def test_a_server_that_misbehaves_leaves_the_file_as_it_is(server, tmp_pat
 async def test_a_broken_connection_is_gone_on_with(server, tmp_path, state):
     server.serve(body := os.urandom(300_000))
     server.cuts = 2
-    await converge(remote(tmp_path, server, "cut", checksum=sha256(body)))
+    await checked(remote(tmp_path, server, "cut", checksum=sha256(body)))
     assert (tmp_path / "f").read_bytes() == body
     first, *later = [fields.get("Range", "") for _, fields in server.asked]
     assert first == ""
@@ -218,13 +214,13 @@ async def test_a_broken_connection_is_gone_on_with(server, tmp_path, state):
 async def test_a_later_run_goes_on_with_what_has_come(server, tmp_path, state):
     server.serve(body := os.urandom(300_000))
     server.cuts = 6  # one more than a download puts up with
-    check = await converge(remote(tmp_path, server, "cut", checksum=sha256(body)))
+    check = await checked(remote(tmp_path, server, "cut", checksum=sha256(body)))
     assert check.result is Result.FAILED
     [partial] = os.listdir(f"{state}/downloads")
     had = os.path.getsize(f"{state}/downloads/{partial}")
     assert names_in(tmp_path) == []
     server.cuts = 0
-    await converge(remote(tmp_path, server, "cut", checksum=sha256(body)))
+    await checked(remote(tmp_path, server, "cut", checksum=sha256(body)))
     assert server.asked[-1][1]["Range"] == f"bytes={had}-"
     assert (tmp_path / "f").read_bytes() == body
     assert os.listdir(f"{state}/downloads") == []
@@ -232,17 +228,17 @@ async def test_a_later_run_goes_on_with_what_has_come(server, tmp_path, state):
 
 async def test_without_a_state_directory_nothing_is_remembered(server, tmp_path):
     with state_directory_for(None):
-        await converge(remote(tmp_path, server))
-        assert (await converge(remote(tmp_path, server))).result is Result.OK
+        await checked(remote(tmp_path, server))
+        assert (await checked(remote(tmp_path, server))).result is Result.OK
     assert conditions(server) == [None, None]
 
 
 async def test_no_descriptor_is_left(server, tmp_path):
-    await converge(remote(tmp_path, server))
+    await checked(remote(tmp_path, server))
     before = len(os.listdir("/proc/self/fd"))
     for port in range(5):
         server.serve(b"port = %d\n" % port)
-        await converge(remote(tmp_path, server))
+        await checked(remote(tmp_path, server))
     assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"
 
 
@@ -275,7 +271,7 @@ async def test_a_file_larger_than_any_download_is_not_read(server, tmp_path, mon
 
 async def test_a_download_that_takes_too_long_names_its_limit(server, tmp_path, monkeypatch):
     monkeypatch.setattr("reactor.resources.file.make_reconciler._TIMEOUT", 0.0)
-    check = await converge(remote(tmp_path, server))
+    check = await checked(remote(tmp_path, server))
     assert check.error.endswith("download failed: it took longer than 0 s")
     assert "the next attempt resumes the download" in check.hint
 

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 import trio
 from file_worlds import make
+from one_shot import checked
 
 from reactor import hostfs
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.hostfs import Attributes
 from reactor.hostfs.content import Inline
 from reactor.hostfs.safe_open import open_directory
 from reactor.resource.plan import ResourceError
-from reactor.testing.story import converge_once
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives symlinks away")
 STRANGER = 1234
@@ -141,8 +140,7 @@ async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_
 ):
     symlink_of(STRANGER, home / "trap", "../roots")
     file = make(home / "trap" / "g", content="x", owner="root", group="root")
-    _, story = await converge_once(file, options=RunOptions(noop=noop))
-    [check] = story.checks(file.ref)
+    check = await checked(file, noop=noop)
     assert check.result is Result.FAILED
     assert "chown -h root" in check.hint
     assert not (home.parent / "roots" / "g").exists()

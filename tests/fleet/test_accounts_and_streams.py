@@ -18,6 +18,7 @@ from reactor.fleet.link.errors import (
     IdentityError,
     LinkError,
     NoAnswerError,
+    NoRespondersError,
     TooLargeError,
 )
 from reactor.fleet.link.jetstream import JetStream
@@ -128,6 +129,18 @@ def test_keys_that_lack_an_old_one_stay_damaged(tmp_path):
     with pytest.raises(KeyringError, match="can't be read"):
         make_operator_directory(str(tmp_path))
     assert file.read_text() == damaged
+
+
+@pytest.mark.parametrize("name", ["operator.creds", "admit.json", "accounts.conf"])
+def test_a_machine_with_a_part_of_the_directory_of_a_fleet_does_not_get_keys_of_another(tmp_path, name):
+    make_operator_directory(str(tmp_path / "whole"))
+    part = tmp_path / "part"
+    part.mkdir()
+    (tmp_path / "whole" / name).rename(part / name)
+    with pytest.raises(KeyringError, match=f"has {name} of a fleet, and no keys.json") as caught:
+        make_operator_directory(str(part))
+    assert "where keys.json is" in caught.value.hint
+    assert [each.name for each in part.iterdir()] == [name]
 
 
 def test_keys_that_can_not_be_read_are_not_made_again(tmp_path):
@@ -267,6 +280,19 @@ async def test_a_host_does_all_that_it_should(fleet):
         with pytest.raises(ApiError):
             await web1.key_value("reactor_slots").create("app.0.web1", b"web1", ttl=60)
         await web1.key_value("reactor_slots").delete("app.0.web1", revision=revision)
+
+
+async def test_a_host_asks_once_for_what_it_may_not_know_while_a_stream_is_away(tmp_path):
+    """The server logs each denied request, and all hosts try again all the time."""
+    bare = FleetServer(tmp_path)
+    with bare.server:
+        async with bare.connected("web1") as js:
+            subject = "$KV.reactor_state.web1"
+            for each in ("1", "2"):
+                with pytest.raises(NoRespondersError):
+                    await js.publish(subject, b"", message_id=each, stream="KV_reactor_state")
+    log = (bare.server.directory / "log").read_text()
+    assert log.count("$JS.API.STREAM.INFO.KV_reactor_state") == 1
 
 
 async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):

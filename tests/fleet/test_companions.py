@@ -3,6 +3,8 @@
 import trio
 
 from reactor.cli.running.companions import FIRST_PAUSE, GOOD, LONGEST_PAUSE, supervise
+from reactor.cli.running.network import LinkNews
+from reactor.resource.watch import WatchState
 
 
 class Failing:
@@ -48,3 +50,23 @@ async def test_what_fails_is_started_again_after_a_pause_that_doubles(autojump_c
 async def test_after_long_work_the_pause_is_short_again(autojump_clock):
     pauses, _ = await starts_of(Failing(lasts=GOOD), 5 * GOOD)
     assert set(pauses) == {GOOD + FIRST_PAUSE}
+
+
+class Recorder:
+    """An engine, as `LinkNews` uses it."""
+
+    def __init__(self):
+        self.seen = []
+
+    def emit(self, event):
+        self.seen.append((event.state, event.reason))
+
+
+def test_the_journal_of_a_long_outage_has_each_reason_once():
+    recorder, news = Recorder(), LinkNews()
+    up, down = WatchState.ARMED, WatchState.DOWN
+    attempts = [(down, "nats1 is away"), (down, "nats2 is away")] * 1000
+    for state, reason in ((up, "nats1"), (up, "nats1"), *attempts, (up, "nats1"), *attempts, (up, "nats2")):
+        news.show(recorder, state, reason)
+    outage = attempts[:2]
+    assert recorder.seen == [(up, "nats1"), *outage, (up, "nats1"), *outage, (up, "nats2")]

@@ -14,6 +14,8 @@ from nats_servers import PATIENCE, NatsServer
 from ports import free_port
 from signers_of_tests import new_key, public
 
+from reactor.fleet.operator.doctor import examination
+
 
 class World:
     """A server, the directory of the operator and one of the admitting service, and hosts below ``hosts``."""
@@ -85,7 +87,7 @@ def service(world, tmp_path, monkeypatch):
     process.stdout.close()
 
 
-def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reactor):
+def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reactor, monkeypatch):
     config = world.config("web7")
     done = reactor("fleet", "join", token("--group", "eu"), "--name", "web7", "--config", config)
     assert done.code == 0, done.err
@@ -128,12 +130,22 @@ def test_a_host_joins_with_a_token_and_is_expelled(world, token, service, reacto
     )
     done = reactor("fleet", "expel", "--home", world.home, "web7", "--rekey")
     assert done.out == "expelled web7: its keys are revoked on one; it may join again with new keys\n"
-    done = reactor("fleet", "join", token(), "--name", "web7", "--config", world.config("web7-anew"))
-    assert done.code == 0, done.err
+    join = ("fleet", "join", token("--uses", "2"), "--name", "web7", "--config", world.config("web7-anew"))
+    for restart in (False, True):
+        done = reactor(*join)
+        assert done.code == 0, done.err
+        assert ("'reactor fleet follow' that goes on here must be started again" in done.err) is restart
     done = reactor("fleet", "expel", "--home", world.home, "nobody")
     assert (done.code, "error[R1022]: there is no host nobody" in done.err) == (1, True)
+
+    for limit in ("_ANSWER", "_REST", "_REQUEST"):
+        monkeypatch.setattr(examination, limit, PATIENCE)
+    doctor = ("fleet", "doctor", "--home", world.home, "--signers", world.signers)
+    assert "ok     service that admits hosts\n" in reactor(*doctor).out
     service.send_signal(signal.SIGTERM)
     assert service.wait(PATIENCE) == 0
+    assert "wrong  service that admits hosts: none answers, " in reactor(*doctor).out
+    assert "refused a request" not in service.stdout.read()
 
 
 def test_a_host_that_waits_is_listed_and_admitted_by_hand(world, token, reactor):

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 import trio
@@ -101,6 +102,18 @@ def test_init_keeps_the_authority_that_it_was_given(tmp_path):
     assert save_servers(str(tmp_path), ["tls://two"], None)
     assert not save_servers(str(tmp_path), ["tls://two"], None)
     assert operator_options(str(tmp_path)).ca == "/etc/ca.pem"
+
+
+def test_a_backup_of_the_directory_of_an_operator_has_the_authority(tmp_path, reactor):
+    (tmp_path / "laptop.pem").write_text("the authority")
+    home, url = tmp_path / "home", "tls://127.0.0.1:1"
+    done = reactor("fleet", "init", url, "--home", home, "--ca", tmp_path / "laptop.pem")
+    assert f"wrote {home}/ca.pem\nwrote {home}/servers.json\n" in done.out
+    again = reactor("fleet", "init", url, "--home", home, "--ca", tmp_path / "laptop.pem")
+    assert "wrote" not in again.out
+    restored = home.rename(tmp_path / "restored")
+    (tmp_path / "laptop.pem").unlink()
+    assert Path(operator_options(str(restored)).ca).read_text() == "the authority"
 
 
 def test_init_makes_the_streams_and_again_changes_nothing(fleet, server, url):

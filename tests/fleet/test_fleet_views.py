@@ -15,13 +15,13 @@ from processes_of_cli import spawned
 
 from reactor.cli.running.fleet_metrics import render
 from reactor.cli.running.fleet_page import picture
-from reactor.fleet.bucket_names import COUNTS, HOSTS, SHARED, SLOTS, STATE
+from reactor.fleet.bucket_names import CHANNELS, COUNTS, HOSTS, SHARED, SLOTS, STATE
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, decode_batch, encode_batch
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
 from reactor.fleet.operator.explanation import explained
-from reactor.fleet.operator.known_hosts import FleetView, KnownHost, read_fleet
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost, read_fleet, unknown_of
 from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
@@ -93,6 +93,15 @@ def test_hosts_that_report_and_that_the_servers_have_forgotten_are_named(reactor
     assert words in done.err
     assert "join again" in done.err
     assert (answer.json()["unknown"], answer.json()["unknown_count"]) == (["web7"], 1)
+
+
+def test_a_host_that_is_gone_for_ever_is_not_said_to_report():
+    told = {
+        "web1": (summary("web1"), 1000.0),
+        "gone": (summary("gone"), 100.0),
+        "web7": (summary("web7"), 500.0),
+    }
+    assert unknown_of(told, {"web1"}, 1200.0) == ("web7",)
 
 
 def names(done):
@@ -258,7 +267,21 @@ def test_failures_are_grouped_by_resource_and_message(fleet):
     assert r"1 host  channel web: line 3 is \x1b[2J wrong (web4)" in done.out
     (one,) = map(json.loads, fleet("failures", "-l", "web2", "--format", "json").out.splitlines())
     assert one == {"resource": NOSPACE[0], "message": NOSPACE[1], "hosts": ["web2"]}
-    assert fleet("failures", "-l", "web1").out == "nothing has failed\n"
+    well = fleet("failures", "-l", "web1")
+    assert (well.out, well.err) == ("nothing fails now\n", "")
+
+
+def test_failures_name_a_release_that_was_taken_back(fleet, home):
+    async def change(found):
+        async with home[1].connected() as js:
+            await (put_state(js, found) if found else js.key_value(CHANNELS).delete("db"))
+
+    trio.run(change, state(channel="db", phase=Phase.REVERTED, why="1 of 1 hosts failed (db1)"))
+    done = fleet("failures", "-l", "web1")
+    trio.run(change, None)
+    assert done.out == "nothing fails now\n"
+    assert "release 42 of db is reverted: 1 of 1 hosts failed (db1)\nhint: " in done.err
+    assert "reactor fleet events --failed" in done.err
 
 
 def test_events_of_all_hosts_are_merged_by_time_and_each_is_shown_once(fleet):

@@ -209,3 +209,20 @@ def test_a_refused_user_is_tried_again_after_seconds_and_then_minutes():
 def test_who_is_asked_to_go_elsewhere_goes_at_once_if_there_is_another():
     assert paused(Pauses(Timing()), UnreachableError("x"), servers=2, moving=True) == [0.0]
     assert paused(Pauses(Timing()), UnreachableError("x"), servers=1, moving=True)[0] > 0
+
+
+@pytest.mark.parametrize(("replaced", "most"), [(True, 6), (False, 450)])
+async def test_a_refused_host_that_joins_again_does_not_wait_for_minutes(
+    tmp_path, autojump_clock, replaced, most
+):
+    file = tmp_path / "fleet.creds"
+    file.write_text("old")
+    pauses = Pauses(Timing(first_refused_pause=300), str(file))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pauses.wait, Outage(IdentityError("refused")), 1)
+        await trio.sleep(1)
+        if replaced:
+            (tmp_path / "new").write_text("new")
+            (tmp_path / "new").rename(file)
+    assert (trio.current_time() < 100) is replaced
+    assert trio.current_time() <= most

@@ -12,12 +12,16 @@ from nats_servers import PATIENCE
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import IdentityError
+from reactor.fleet.operator.accounts import revoked_in
+from reactor.fleet.operator.expulsion import revoke
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
     OPERATOR_CREDENTIALS,
     SYSTEM_CREDENTIALS,
+    load_operator_directory,
 )
 from reactor.fleet.operator.session import operator_options
+from reactor.fleet.wire.nkeys import Key
 
 USERS = (OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS, ADMITTING_CREDENTIALS)
 
@@ -109,6 +113,27 @@ def test_init_keeps_what_is_revoked_and_a_second_time_revokes_the_second_ones(fl
     assert trio.run(are_refused, home) == set()
     # A new server that has only the file of the accounts knows it too.
     assert "resolver_preload" in Path(fleet.fleet_server.path("accounts.conf")).read_text()
+
+
+def test_init_lets_a_second_directory_and_servers_that_lost_their_disks_know_what_is_revoked(
+    fleet, reactor, tmp_path
+):
+    home, second = fleet.fleet_server.directory, str(tmp_path / "second")
+    shutil.copytree(home, second)
+    keys = [Key.generate("user").public for _ in range(2)]
+    for key, place in zip(keys, (home, second), strict=True):
+        trio.run(revoke, load_operator_directory(place), [key])
+    learns = reactor("fleet", "init", fleet.server.url, "--home", home)
+    assert (learns.code, learns.out) == (0, f"wrote {home}/accounts.conf\ngave the account HOSTS to one\n")
+    assert revoked_in(load_operator_directory(home).tokens["HOSTS"]).keys() == set(keys)
+    assert reactor("fleet", "init", fleet.server.url, "--home", home).out == "all is as it should be\n"
+
+    fleet.server.kill()
+    shutil.rmtree(tmp_path / "jwt")
+    fleet.server.start()
+    gives = reactor("fleet", "init", fleet.server.url, "--home", home)
+    assert (gives.code, gives.out) == (0, "gave the account HOSTS to one\n")
+    assert reactor("fleet", "init", fleet.server.url, "--home", home).out == "all is as it should be\n"
 
 
 def test_without_a_server_nothing_is_said_to_be_revoked(fleet, lost, reactor):

@@ -248,8 +248,8 @@ def test_the_last_wave_is_done_when_it_is_good():
 
 def test_a_revert_ends_when_no_host_has_the_release():
     state = rolling(phase=Phase.REVERTING, wave=0)
-    assert step(state, [host(1)]).why == "1 hosts still have the release"
-    assert "have not reported since the revert" in step(state, [host(1, heard=5.0)]).why
+    assert step(state, [host(1)]).why == "1 host still has the release"
+    assert "did not report since the revert" in step(state, [host(1, heard=5.0)]).why
     assert step(state, [host(1, HostPhase.MOVING, in_force=OLD)]).state is None
     ended = step(state, [host(1, in_force=OLD, about=OLD)])
     assert ended.state.phase is Phase.REVERTED

@@ -240,7 +240,7 @@ async def test_groups_choose_hosts_and_damaged_values_are_none(fleet, tmp_path):
         assert reader.read("n", "group:eu").value == {"a1": {"port": 1}}
         assert reader.read("n", "group:no").value == {}
         assert reader.read("n", "group:eu", 2).value is None
-        assert "1 hosts, and 2 are needed" in reader.read("n", "group:eu", 2).problem.message
+        assert "1 host, and 2 are needed" in reader.read("n", "group:eu", 2).problem.message
 
         with pytest.raises(DeniedError):
             await a2.key_value(SHARED).put("a1.n", b'{"v":"evil","groups":["eu"]}')

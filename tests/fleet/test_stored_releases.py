@@ -67,7 +67,7 @@ def test_the_same_files_give_the_same_bundle(reactor, world, tmp_path):
     assert (tmp_path / "bundle").stat().st_size == first["size"]
     assert (
         reactor("fleet", "pack", world.site).out
-        == f"{first['bundle']}: 1 files and directories, {first['size']} bytes\n"
+        == f"{first['bundle']}: 1 file or directory, {first['size']} bytes\n"
     )
     (tmp_path / "manifest.yaml").write_text("resources: [{fiel: {}}]\n")
     done = reactor("fleet", "pack", tmp_path)

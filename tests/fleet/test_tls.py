@@ -1,5 +1,7 @@
 """TLS at the real server: whom the client trusts, and what it says when it does not."""
 
+import ssl
+
 import pytest
 import trio
 import trustme
@@ -8,6 +10,8 @@ from nats_servers import PATIENCE, NatsServer
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ContextError, TlsError, UnreachableError
 from reactor.fleet.link.options import Options, Timing
+from reactor.fleet.link.servers import Server
+from reactor.fleet.link.tls import explained
 
 CA = trustme.CA()
 
@@ -65,12 +69,26 @@ async def test_a_certificate_of_another_name_is_told_in_one_line(server, files):
 
 async def test_a_certificate_of_an_unknown_authority_is_refused(server, files):
     host = {"ca": f"{files}/other.pem", "origin": "/etc/reactor/fleet.yaml"}
-    for options, where in (({}, "the context"), (host, "/etc/reactor/fleet.yaml")):
+    operator = {**host, "authority": "reactor fleet init --ca FILE"}
+    usual = "name the CA of the server as `ca` in"
+    for options, hint in (
+        ({}, f"{usual} the context"),
+        (host, f"{usual} /etc/reactor/fleet.yaml"),
+        (operator, "reactor fleet init --ca FILE"),
+    ):
         text = await refusal(on_localhost(server), **options)
         assert text.startswith(
             "the certificate of the NATS server URL is refused: unable to get local issuer certificate"
         )
-        assert text.endswith(f" | name the CA of the server as `ca` in {where}")
+        assert text.endswith(f" | {hint}")
+
+
+@pytest.mark.parametrize(("discovered", "hint"), [(True, "`client_advertise`"), (False, "check `url`")])
+def test_the_address_that_a_server_announces_is_not_what_to_check_at_the_url(discovered, hint):
+    refused = ssl.SSLCertVerificationError("refused")
+    refused.verify_code, refused.verify_message = 62, "Hostname mismatch"
+    found = explained(refused, Server("10.0.0.2", 4222, discovered=discovered), Options(servers=("nats1",)))
+    assert hint in found.hint
 
 
 async def test_a_server_that_asks_for_a_client_certificate_gets_it(tmp_path, files):

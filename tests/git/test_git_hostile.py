@@ -202,7 +202,7 @@ def test_a_ref_that_is_an_option_is_refused(place, ref):
 
 async def test_what_a_user_nests_in_a_temporary_directory_of_git_is_removed():
     nest = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\n"
-    async with scratch_for(await identity_of("nobody", None)) as scratch:
+    async with scratch_for(await identity_of("nobody")) as scratch:
         subprocess.run(["python3", "-c", nest], cwd=scratch, user=NOBODY, check=True)
     assert not os.path.lexists(scratch)
 

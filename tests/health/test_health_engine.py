@@ -1,7 +1,7 @@
 """What health checks make of a run: they follow every check, and what is not ok fails the resource."""
 
 import pytest
-from health_worlds import listener
+from health_worlds import listener, port_check
 from ports import free_port
 
 from reactor.engine import health_examination
@@ -22,11 +22,6 @@ def nagios(code, words="", **properties):
 
 def examined(name, *health_checks, **more):
     return scripted(name, health_checks=health_checks, **more)
-
-
-def port_check(port, **properties):
-    """A check without any waiting, so that the clock may jump."""
-    return {"goss_rules": {"port": {f"tcp:{port}": {}}}, "name": "port", **properties}
 
 
 async def test_a_resource_that_is_well_is_as_it_would_be_without_checks():

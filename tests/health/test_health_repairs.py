@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import trio
-from health_worlds import listener
+from health_worlds import listener, port_check
 from ports import free_port
 
 from reactor.engine.check_completion import MOST_REPAIRS
@@ -21,11 +21,6 @@ from reactor.testing.story import converge_once, running
 from reactor.watchers.timers import TimerWatcher
 
 TIMERS = {TimerWatch: TimerWatcher}
-
-
-def port_check(port, **properties):
-    """A check without any waiting, so that the clock may jump."""
-    return {"goss_rules": {"port": {f"tcp:{port}": {}}}, "name": "port", **properties}
 
 
 def hung(name="a", port=None, on_critical="refresh", **properties):

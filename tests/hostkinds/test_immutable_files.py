@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fixed_paths import immutable
+from one_shot import checked
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -65,8 +66,7 @@ async def test_a_dry_run_sees_that_the_file_is_immutable(kind):
         with immutable(file):
             for noop in (True, False):
                 resource = make()
-                _, story = await converge_once(resource, options=RunOptions(noop=noop))
-                check = story.checks(resource.ref)[0]
+                check = await checked(resource, noop=noop)
                 found.append((check.result, check.error, check.hint))
     except subprocess.CalledProcessError:
         pytest.skip("may not set flags here")

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from hostkinds_worlds import assert_undone, shell
+from one_shot import checked
 
+from reactor import TimerWatch
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.mountinfo import read_mounts
@@ -211,8 +213,7 @@ async def test_an_option_that_a_remount_ignores_says_how_it_comes_into_force(noo
     await converge_once(sized(point))
     before = FSTAB.read_text()
     resource = sized(point, options="size=1m,mode=0700,noexec,nofail")
-    _, story = await converge_once(resource, options=RunOptions(noop=noop))
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource, noop=noop)
     assert check.error == f"a remount of {point} does not change mode=0700"
     assert f"umount {point}" in check.hint
     assert FSTAB.read_text() == before
@@ -329,10 +330,36 @@ def dead(point, tmp_path):
 async def test_a_mount_whose_server_has_ended_is_unmounted_or_replaced(ensure, dead):
     resource = sized(dead, ensure=ensure)
     for noop, expected in ((True, Result.WOULD_CHANGE), (False, Result.CHANGED)):
-        _, story = await converge_once(resource, options=RunOptions(noop=noop))
-        check = story.checks(resource.ref)[-1]
+        check = await checked(resource, noop=noop)
         assert (check.result, check.error) == (expected, None)
     assert [each.fstype for each in mounts_at(str(dead))] == (["tmpfs"] if ensure == "mounted" else [])
+
+
+async def test_the_same_mount_is_made_again_when_its_server_has_ended(dead, tmp_path):
+    source = str(tmp_path / "source")
+    directory = File(name=str(dead), ensure="directory", owner="root", group="root", mode="0755")
+    mount = Mount(name=str(dead), device=source, fstype="fuse.bindfs")
+    _, story = await converge_once(directory, mount)
+    assert story.checks(mount.ref)[0].actions[0] == f"mounted {source} again, whose server had ended"
+    assert story.checks(directory.ref)[-1].error is None
+    assert os.listdir(dead) == []
+    unmounted = Mount(name=str(dead), ensure="unmounted", device=source, fstype="fuse.bindfs")
+    await converge_once(directory, unmounted)
+    assert mounts_at(str(dead)) == ()
+
+
+def test_only_a_mount_with_a_server_is_looked_at_every_minute(point):
+    served = Mount(name=str(point), device="host:", fstype="fuse.sshfs")
+    assert TimerWatch(60.0) in served.watches()
+    assert TimerWatch(60.0) not in sized(point).watches()
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "absent"])
+async def test_what_a_dead_server_hides_does_not_block_the_mount_there(ensure, dead):
+    directory = File(name=str(dead), ensure="directory", owner="root", group="root", mode="0755")
+    _, story = await converge_once(directory, resource := sized(dead, ensure=ensure))
+    assert story.checks(resource.ref)[0].result is Result.CHANGED
+    assert story.checks(directory.ref)[-1].error is None
 
 
 def may_read_kernel_log():
@@ -359,8 +386,7 @@ async def test_what_the_kernel_logs_about_a_refused_mount_is_in_the_error(proper
     wanted = {**TMPFS, **properties}
     wanted["device"] = str(image) if wanted["device"] == "img" else wanted["device"]
     resource = Mount(name=str(point), **wanted)
-    _, story = await converge_once(resource)
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource)
     assert check.result is Result.FAILED
     assert words in check.error
     assert check.hint == "correct options, fstype or device"

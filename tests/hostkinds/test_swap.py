@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from foreign_writer import assert_repaired_after_foreign_writer
 from hostkinds_worlds import assert_undone, shell
+from one_shot import checked
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.file import File
 from reactor.resources.mount import Mount
 from reactor.resources.mount.fstab import SwapArea, entries_at
 from reactor.resources.mount.swap import areas_at
 from reactor.service.sandbox import sandbox
 from reactor.testing.contract import CONTRACT, Case
-from reactor.testing.story import converge_once, graph_of, running
+from reactor.testing.story import graph_of, running
 
 FSTAB = Path("/etc/fstab")
 LINE = "{path}\tnone\tswap\tdefaults\t0\t0\n"
@@ -47,11 +47,6 @@ def world(path):
     return FSTAB.read_text(), areas_at(str(path))
 
 
-async def converge(resource, **options):
-    _, story = await converge_once(resource, options=RunOptions(**options))
-    return story.checks(resource.ref)[0]
-
-
 def in_use(path):
     return Case(lambda: swap(path), lambda: world(path), lambda: shell('swapoff "$1"', path))
 
@@ -75,13 +70,13 @@ async def test_swap_keeps_the_contract(promise, case, path):
 
 
 async def test_it_is_turned_on_and_listed_and_a_second_run_changes_nothing(path):
-    check = await converge(swap(path))
+    check = await checked(swap(path))
     assert check.error is None
     assert check.actions == (f"turned on swap on {path}", "added it to /etc/fstab")
     assert areas_at(str(path))
     assert FSTAB.read_text().endswith(LINE.format(path=str(path).replace(" ", "\\040")))
-    assert (await converge(swap(path))).result is Result.OK
-    assert (await converge(swap(path, ensure="absent"))).result is Result.CHANGED
+    assert (await checked(swap(path))).result is Result.OK
+    assert (await checked(swap(path, ensure="absent"))).result is Result.CHANGED
     assert not areas_at(str(path))
     assert str(path.name) not in FSTAB.read_text()
 
@@ -104,14 +99,14 @@ async def test_swap_that_is_turned_off_by_others_right_after_is_drift_again(path
 async def test_the_line_of_an_installer_that_says_the_same_is_left_alone(path):
     line = f"{str(path).replace(' ', chr(92) + '040')} swap swap sw 0 0\n"
     FSTAB.write_text(line)
-    check = await converge(swap(path, options="sw", ensure="present"))
+    check = await checked(swap(path, options="sw", ensure="present"))
     assert (check.error, check.result) == (None, Result.OK)
     assert FSTAB.read_text() == line
 
 
 async def test_other_lines_of_swap_stay(path):
     FSTAB.write_text("UUID=1-2 none swap sw 0 0\n/other none swap sw 0 0\n")
-    await converge(swap(path, ensure="present"))
+    await checked(swap(path, ensure="present"))
     assert FSTAB.read_text().startswith("UUID=1-2 none swap sw 0 0\n/other none swap sw 0 0\n")
     assert len(entries_at(FSTAB.read_text(), SwapArea(str(path)))) == 1
 
@@ -119,7 +114,7 @@ async def test_other_lines_of_swap_stay(path):
 @pytest.mark.parametrize("noop", [True, False])
 async def test_a_file_that_others_can_read_is_refused(path, noop):
     path.chmod(0o644)
-    check = await converge(swap(path), noop=noop)
+    check = await checked(swap(path), noop=noop)
     assert check.error == f"users other than root may read or write the swap file {path}"
     assert not areas_at(str(path))
     assert "swap" not in FSTAB.read_text()
@@ -128,7 +123,7 @@ async def test_a_file_that_others_can_read_is_refused(path, noop):
 @pytest.mark.parametrize("noop", [True, False])
 async def test_a_file_of_another_user_is_refused(path, noop):
     os.chown(path, 12345, 12345)
-    check = await converge(swap(path), noop=noop)
+    check = await checked(swap(path), noop=noop)
     assert check.error.startswith(f"another user can change what is mounted: {path} belongs to 12345")
     assert not areas_at(str(path))
 
@@ -139,7 +134,7 @@ async def test_a_file_that_another_user_can_exchange_is_refused(path, ensure):
     before = world(path)
     os.chown(path.parent, 12345, 12345)
     for noop in (True, False):
-        check = await converge(swap(path, ensure=ensure), noop=noop)
+        check = await checked(swap(path, ensure=ensure), noop=noop)
         assert (check.result, "another user can change what is mounted" in check.error) == (
             Result.FAILED,
             True,
@@ -148,12 +143,12 @@ async def test_a_file_that_another_user_can_exchange_is_refused(path, ensure):
 
 
 async def test_swap_to_which_a_stranger_leads_is_not_turned_off(path, tmp_path):
-    await converge(swap(path))
+    await checked(swap(path))
     (tmp_path / "home").mkdir()
     (tmp_path / "home/swap").symlink_to(path)
     for name in ("home", "home/swap"):
         os.chown(tmp_path / name, 12345, 12345, follow_symlinks=False)
-    check = await converge(swap(tmp_path / "home/swap", ensure="absent"))
+    check = await checked(swap(tmp_path / "home/swap", ensure="absent"))
     assert "refusing to follow it" in check.error
     assert areas_at(str(path))
 
@@ -161,7 +156,7 @@ async def test_swap_to_which_a_stranger_leads_is_not_turned_off(path, tmp_path):
 @pytest.mark.parametrize("noop", [True, False])
 async def test_a_file_that_is_not_prepared_is_refused(path, noop):
     path.write_bytes(bytes(1 << 20))
-    check = await converge(swap(path), noop=noop)
+    check = await checked(swap(path), noop=noop)
     assert check.error == f"{path} holds no swap area"
     assert check.hint == f"prepare it in an exec before: mkswap {path}"
 
@@ -172,13 +167,13 @@ async def test_a_file_with_holes_is_refused(path, noop):
     os.truncate(path, 0)
     os.truncate(path, 1 << 20)
     shell('mkswap -q "$1"', path)
-    check = await converge(swap(path), noop=noop)
+    check = await checked(swap(path), noop=noop)
     assert check.error == f"the swap file {path} has holes, as truncate makes them"
     assert "filesystem" in check.hint
 
 
 async def test_a_file_that_is_missing_is_named(path):
-    check = await converge(swap(path.parent / "none"))
+    check = await checked(swap(path.parent / "none"))
     assert check.error == f"the swap {path.parent}/none does not exist"
 
 
@@ -192,7 +187,7 @@ def test_its_file_goes_first_when_it_comes_and_last_when_it_goes():
 
 @pytest.mark.parametrize("ensure", ["mounted", "unmounted", "absent"])
 async def test_it_is_undone_by_what_was_there(ensure, path):
-    await converge(swap(path, ensure="unmounted" if ensure == "mounted" else "mounted"))
+    await checked(swap(path, ensure="unmounted" if ensure == "mounted" else "mounted"))
     await assert_undone(swap(path, ensure=ensure), lambda: (FSTAB.read_text(), bool(areas_at(str(path)))))
 
 

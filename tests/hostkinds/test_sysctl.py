@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 from hostkinds_worlds import assert_undone
+from one_shot import checked
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from reactor.engine.events import Result
@@ -179,8 +180,7 @@ async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
 
 async def test_a_value_of_a_kernel_module_that_is_not_there_names_what_is_missing():
     resource = Sysctl(name="net.ipv4.tcp_congestion_control", value="nosuch")
-    _, story = await converge_once(resource)
-    check = story.checks(resource.ref)[-1]
+    check = await checked(resource)
     assert check.error == "the kernel refuses 'nosuch' for net.ipv4.tcp_congestion_control"
     assert check.hint == "correct it, or require the kernel_module that brings nosuch"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from one_shot import checked
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -83,8 +84,7 @@ def test_a_kernel_that_loads_no_modules_knows_only_its_own(host, why):
 async def test_a_rehearsal_fails_as_the_run_does(host, tmp_path, noop):
     (tmp_path / "point").mkdir()
     mount = Mount(name=str(tmp_path / "point"), device="tmpfs", fstype="nosuchfs")
-    _, story = await converge_once(mount, options=RunOptions(noop=noop))
-    [check] = story.checks(mount.ref)
+    check = await checked(mount, noop=noop)
     assert check.result is Result.FAILED
     if noop:  # mount(8) itself blames the device
         assert "'nosuchfs'" in check.error

@@ -261,6 +261,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
             "it takes content, either, limits, mode, notes, pause, public, ratio, size, source and tags, and what every kind has",
         ),
         (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        (page("reverse: true"), "write meta: {reverse: ...}"),
         (page("notify: job#a"), "reverse it: write subscribe"),
         (page("before: job#a"), "reverse it: write require"),
         (page("when: x"), "write control: {if: EXPRESSION}"),

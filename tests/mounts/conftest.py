@@ -1,6 +1,3 @@
-import tempfile
-from pathlib import Path
-
 import pytest
 from served import GUARD, served
 
@@ -15,13 +12,6 @@ def mount(tmp_path):
         (mounted.source / "f").write_text("foreign")
         yield mounted
         mounted.go_on()
-
-
-@pytest.fixture
-def elsewhere():
-    """A directory in memory: how busy the disk of the tests is does not count."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 import trio
-from elsewhere import a_change_elsewhere
 from frozen import disk
+from mounts_worlds import OWN, a_change_elsewhere, a_file
 from served import GUARD, until
 
 from reactor import hostfs
@@ -19,12 +19,7 @@ from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 from reactor.testing.story import running
 
-OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
 JOBS = RunOptions().jobs
-
-
-def a_file(path, content="x", **properties):
-    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
 
 
 @pytest.fixture
@@ -50,17 +45,17 @@ def from_a_source(frozen, tmp_path, count):
 
 @pytest.mark.usefixtures("patient")
 async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_the_disk(
-    frozen, tmp_path, elsewhere
+    frozen, tmp_path, in_memory
 ):
     source, below = from_a_source(frozen, tmp_path, 3 * JOBS)
-    local = a_file(elsewhere / "local")
+    local = a_file(in_memory / "local")
     async with running(*below, local) as story:
         await story.converged()
         frozen.freeze()
         source.write_text("new")
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         await until(lambda: len(story.engine.scheduler.without_job) >= JOBS)
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         frozen.thaw()
         await story.until(
             lambda: all((frozen.point / f"f{i}").read_text() == "new" for i in range(len(below)))
@@ -68,10 +63,10 @@ async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_t
 
 
 async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
-    frozen, short_disk_timeout, tmp_path, elsewhere
+    frozen, short_disk_timeout, tmp_path, in_memory
 ):
     source, below = from_a_source(frozen, tmp_path, 3)
-    local = a_file(elsewhere / "local")
+    local = a_file(in_memory / "local")
     async with running(*below, local) as story:
         await story.converged()
         frozen.freeze()
@@ -83,7 +78,7 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
             assert check.hint == (
                 f"see dmesg, or thaw it if it is frozen: fsfreeze --unfreeze {frozen.point}"
             )
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         frozen.thaw()
         await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
         assert {(frozen.point / f"f{i}").read_text() for i in range(3)} == {"new"}
@@ -91,13 +86,13 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
 
 
 async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(
-    frozen, short_disk_timeout, elsewhere
+    frozen, short_disk_timeout, in_memory
 ):
     first, second = (a_file(frozen.point / name, meta={"delay": "1h"}) for name in "ab")
     frozen.freeze()
-    async with running(first, second, a_file(elsewhere / "local")) as story:
+    async with running(first, second, a_file(in_memory / "local")) as story:
         await story.until(lambda: story.result(first.ref) is story.result(second.ref) is Result.FAILED)
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         frozen.thaw()
         await story.converged()
         assert (frozen.point / "b").read_text() == "x"
@@ -121,14 +116,14 @@ CHANGES = {
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-async def test_no_change_is_waited_for_by_anybody_else(change, frozen, elsewhere):
+async def test_no_change_is_waited_for_by_anybody_else(change, frozen, in_memory):
     (frozen.point / "f").write_text("foreign")
     (frozen.point / "d").mkdir()
-    below, local = change(frozen.point), a_file(elsewhere / "local")
+    below, local = change(frozen.point), a_file(in_memory / "local")
     frozen.freeze()
     async with running(below, local) as story:
         await story.until(lambda: story.result(local.ref) is Result.CHANGED)
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         assert not story.checks(below.ref)
         frozen.thaw()
         await story.converged()

@@ -4,17 +4,14 @@ import os
 import threading
 
 import pytest
-from elsewhere import a_change_elsewhere
 from hanging import hanging_disk
+from mounts_worlds import a_change_elsewhere, a_file
 from served import GUARD
 
 from reactor import hostfs
 from reactor.engine.events import Result
 from reactor.resource.backup_store import backup_store
-from reactor.resources.file import File
 from reactor.testing.story import running
-
-OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
 
 
 @pytest.fixture
@@ -28,26 +25,22 @@ def hanging(tmp_path):
         timer.cancel()
 
 
-def a_file(path, **properties):
-    return File(name=str(path), ensure="present", **(properties | OWN))
-
-
 @pytest.mark.usefixtures("short_disk_timeout")
 async def test_what_has_to_be_read_from_the_disk_fails_and_names_it_until_it_answers(
-    hanging, tmp_path, elsewhere
+    hanging, tmp_path, in_memory
 ):
     source = tmp_path / "source"
     source.write_text("old" * 1000)
-    below = [a_file(hanging.point / f"f{i}", source=str(source)) for i in range(3)]
-    async with running(*below, a_file(elsewhere / "local", content="x")) as story:
+    below = [a_file(hanging.point / f"f{i}", content=None, source=str(source)) for i in range(3)]
+    async with running(*below, a_file(in_memory / "local")) as story:
         await story.converged()
         hanging.forget()
         hanging.hang()
         source.write_text("new" * 1000)
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         await story.until(lambda: all(story.result(each.ref) is Result.FAILED for each in below))
         assert story.checks(below[0].ref)[-1].error == f"ext4 at {hanging.point} does not answer"
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         hanging.answer()
         await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
         assert {(hanging.point / f"f{i}").read_text() for i in range(3)} == {"new" * 1000}
@@ -55,17 +48,17 @@ async def test_what_has_to_be_read_from_the_disk_fails_and_names_it_until_it_ans
 
 @pytest.mark.usefixtures("short_disk_timeout")
 async def test_a_source_on_the_disk_is_its_failure_and_not_that_of_the_disk_it_is_copied_to(
-    hanging, tmp_path, elsewhere
+    hanging, tmp_path, in_memory
 ):
     source, target, other = hanging.point / "source", tmp_path / "target", tmp_path / "other"
     source.write_text("source" * 1000)
-    copied, beside = a_file(target, source=str(source)), a_file(other, content="x")
-    async with running(copied, beside, a_file(elsewhere / "local", content="x")) as story:
+    copied, beside = a_file(target, content=None, source=str(source)), a_file(other)
+    async with running(copied, beside, a_file(in_memory / "local")) as story:
         await story.converged()
         hanging.forget()
         hanging.hang()
         target.write_text("drifted")
-        await a_change_elsewhere(story, elsewhere / "local")
+        await a_change_elsewhere(story, in_memory / "local")
         await story.until(lambda: story.result(copied.ref) is Result.FAILED)
         assert story.checks(copied.ref)[-1].error == f"ext4 at {hanging.point} does not answer"
         other.write_text("drifted")

@@ -10,6 +10,8 @@ from itertools import islice
 
 import pytest
 from line_pipe import started
+from mounts_worlds import OWN, a_file
+from one_shot import checked
 from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
@@ -35,12 +37,6 @@ from reactor.resources.repository import Repository
 from reactor.resources.scaffold import Scaffold
 from reactor.resources.tidy import Tidy
 from reactor.testing.story import converge_once, graph_of, running
-
-OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-
-
-def a_file(path, content="x", **properties):
-    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
 
 
 @pytest.fixture(autouse=True)
@@ -182,8 +178,7 @@ async def test_a_mount_that_dies_while_something_is_changed_fails_that(
 ):
     monkeypatch.setattr("reactor.resource.mount_health.ANSWER_VALID_FOR", 0.0)
     resource = make(mount)
-    _, story = await converge_once(resource)
-    [check] = story.checks(resource.ref)
+    check = await checked(resource)
     assert check.error == f"fuse at {mount.point} does not answer"
 
 
@@ -250,9 +245,9 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
 
 @pytest.mark.parametrize("is_source", [False, True])
 async def test_a_scaffold_with_a_dead_mount_in_it_fails_and_names_it(
-    mount, short_mount_timeout, tmp_path, elsewhere, is_source
+    mount, short_mount_timeout, tmp_path, in_memory, is_source
 ):
-    trees = [str(tmp_path), str(elsewhere / "tree")]
+    trees = [str(tmp_path), str(in_memory / "tree")]
     os.mkdir(trees[1])
     source, target = trees if is_source else trees[::-1]
     mount.stop()

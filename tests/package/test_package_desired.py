@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from deb_packages import Deb
-from package_checks import converge, package
+from one_shot import checked
+from package_checks import package
 from pydantic import ValidationError
 from rpm_packages import Rpm, write_repository
 
@@ -14,7 +15,7 @@ from reactor.testing.story import converge_once, running
 
 
 async def is_settled(resource):
-    return (await converge(resource)).result is Result.OK
+    return (await checked(resource)).result is Result.OK
 
 
 @pytest.fixture
@@ -35,9 +36,9 @@ async def test_a_purged_package_leaves_no_configuration(apt):
     file = apt.root / "etc/app.conf"
     file.write_text("mine\n")
     purged = package(apt, "app", "purged")
-    assert (await converge(purged, noop=True)).actions == ("Would have purged",)
+    assert (await checked(purged, noop=True)).actions == ("Would have purged",)
     assert file.exists()
-    check = await converge(purged)
+    check = await checked(purged)
     assert (check.error, check.actions) == (None, ("purged",))
     assert not file.exists()
     assert await is_settled(purged)
@@ -49,7 +50,7 @@ async def test_what_a_removed_package_left_is_purged(apt):
     file = apt.root / "etc/app.conf"
     assert file.exists()
     assert await is_settled(package(apt, "app", "absent"))
-    check = await converge(package(apt, "app", "purged"))
+    check = await checked(package(apt, "app", "purged"))
     assert (check.error, check.actions) == (None, ("purged",))
     assert not file.exists()
 
@@ -70,7 +71,7 @@ def test_dnf_says_that_it_can_t_purge():
 
 @pytest.mark.parametrize("recommends", [True, False])
 async def test_what_is_recomrepaired_comes_along_or_not(advised, recommends):
-    check = await converge(package(advised, "main", install_recommends=recommends))
+    check = await checked(package(advised, "main", install_recommends=recommends))
     assert check.error is None
     assert advised.packages.keys() == {"main", "lib", *(["nice"] if recommends else [])}
 
@@ -84,11 +85,11 @@ async def test_two_with_other_wishes_for_recommendations_are_two_transactions(ad
 
 @pytest.mark.parametrize("autoremove", [True, False])
 async def test_what_nothing_needs_any_more_goes_on_request_only(advised, autoremove):
-    await converge(package(advised, "main", install_recommends=False))
+    await checked(package(advised, "main", install_recommends=False))
     gone = package(advised, "main", "absent", autoremove=autoremove)
-    would = await converge(gone, noop=True)
+    would = await checked(gone, noop=True)
     assert would.actions == ("Would have uninstalled" + "; would also have removed lib" * autoremove,)
-    check = await converge(gone)
+    check = await checked(gone)
     assert check.actions == ("uninstalled" + "; also removed lib" * autoremove,)
     assert advised.packages.keys() == (set() if autoremove else {"lib"})
 
@@ -108,23 +109,23 @@ OLD = {"apt": "1.0-1", "dnf": "1.0-1"}
 async def test_a_package_is_held_and_released(holding):
     old = OLD[holding.manager]
     held = package(holding, "app", old, hold=True)
-    check = await converge(held)
+    check = await checked(held)
     assert (check.error, check.actions) == (None, (f"installed version {old} and held",))
     assert await is_settled(held)
     (holding.apt_get if holding.manager == "apt" else holding.dnf)("upgrade")
     assert holding.packages["app"].removeprefix("0:") == old
     released = package(holding, "app", hold=False)
-    assert (await converge(released, noop=True)).actions == ("Would have released",)
-    check = await converge(released)
+    assert (await checked(released, noop=True)).actions == ("Would have released",)
+    check = await checked(released)
     assert (check.error, check.actions) == (None, ("released",))
     assert await is_settled(released)
 
 
 async def test_a_held_package_is_moved_to_another_version_and_held_there(holding):
-    await converge(package(holding, "app", OLD[holding.manager], hold=True))
+    await checked(package(holding, "app", OLD[holding.manager], hold=True))
     newer = "2.0-1" if holding.manager == "apt" else "2.0-9.el9"
     moved = package(holding, "app", newer, hold=True)
-    check = await converge(moved)
+    check = await checked(moved)
     assert (check.error, check.actions) == (None, (f"upgraded to {newer}",))
     assert holding.packages["app"].removeprefix("0:") == newer
     assert await is_settled(moved)

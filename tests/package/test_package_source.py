@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from deb_packages import Deb
 from loopback import LoopbackServer
+from one_shot import checked
 from property_problems import the_problem
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.graph.build import build
 from reactor.resources.file import File
 from reactor.resources.package import Package, package_files
@@ -74,13 +74,8 @@ def installed(host) -> str:
     return host.packages["extra"].removeprefix("0:")
 
 
-async def converge(resource, **options):
-    _, story = await converge_once(resource, options=RunOptions(**options))
-    return story.checks(resource.ref)[0]
-
-
 async def test_a_package_is_installed_from_a_file_with_what_it_depends_on(host, files):
-    check = await converge(extra(host, files[0], checksum=digest(files[0])))
+    check = await checked(extra(host, files[0], checksum=digest(files[0])))
     assert (check.error, check.result) == (None, Result.CHANGED)
     assert "also installed app" in check.actions[0]
     assert host.packages.keys() == {"extra", "app"}
@@ -88,42 +83,42 @@ async def test_a_package_is_installed_from_a_file_with_what_it_depends_on(host, 
 
 
 async def test_what_is_installed_starts_no_program_and_needs_no_file(host, files, monkeypatch):
-    await converge(extra(host, files[0]))
+    await checked(extra(host, files[0]))
 
     async def refuse(*_):
         raise AssertionError("a program was started")
 
     monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
-    assert (await converge(extra(host, "/nonexistent/extra" + files[0].suffix))).result is Result.OK
+    assert (await checked(extra(host, "/nonexistent/extra" + files[0].suffix))).result is Result.OK
 
 
 async def test_present_is_the_version_that_the_file_holds_up_and_down(host, files, tmp_path):
     source = tmp_path / f"extra{files[0].suffix}"
     for file, version in ((files[0], "1.0"), (files[1], "2.0"), (files[0], "1.0")):
         source.write_bytes(file.read_bytes())
-        check = await converge(extra(host, source))
+        check = await checked(extra(host, source))
         assert (check.error, check.result) == (None, Result.CHANGED)
         assert installed(host).startswith(version)
     source.write_bytes(files[1].read_bytes())
-    check = await converge(extra(host, source), noop=True)
+    check = await checked(extra(host, source), noop=True)
     assert check.actions[0].startswith("Would have upgraded to 2.0")
     assert installed(host).startswith("1.0")
 
 
 async def test_a_file_that_has_not_changed_is_read_once(host, files, monkeypatch):
     resource = extra(host, files[0])
-    await converge(resource)
-    assert (await converge(resource)).result is Result.OK
+    await checked(resource)
+    assert (await checked(resource)).result is Result.OK
 
     async def refuse(*_):
         raise AssertionError("a program was started")
 
     monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
-    assert (await converge(resource)).result is Result.OK
+    assert (await checked(resource)).result is Result.OK
 
 
 async def test_a_dry_run_names_what_would_come_with_it_and_installs_nothing(host, files):
-    check = await converge(extra(host, files[0]), noop=True)
+    check = await checked(extra(host, files[0]), noop=True)
     assert check.error is None
     assert check.actions[0].startswith(
         "Would have installed version present; would also have installed app 2."
@@ -134,15 +129,15 @@ async def test_a_dry_run_names_what_would_come_with_it_and_installs_nothing(host
 async def test_another_version_is_installed_up_and_down(host, files):
     for file, version in ((files[0], "1.0"), (files[1], "2.0"), (files[0], "1.0")):
         wanted = version if host.manager == "apt" else f"{version}-1"
-        check = await converge(extra(host, file, wanted))
+        check = await checked(extra(host, file, wanted))
         assert (check.error, check.result) == (None, Result.CHANGED)
         assert installed(host).startswith(version)
-        assert (await converge(extra(host, file, wanted))).result is Result.OK
+        assert (await checked(extra(host, file, wanted))).result is Result.OK
 
 
 @pytest.mark.parametrize("noop", [True, False])
 async def test_a_file_of_another_version_is_refused(host, files, noop):
-    check = await converge(extra(host, files[0], "2.0"), noop=noop)
+    check = await checked(extra(host, files[0], "2.0"), noop=noop)
     assert check.error.startswith(f"{files[0]} holds version 1.0")
     assert check.error.endswith("of extra, and not 2.0")
     assert host.packages == {}
@@ -150,14 +145,14 @@ async def test_a_file_of_another_version_is_refused(host, files, noop):
 
 async def test_a_file_of_another_package_is_refused(host, files):
     resource = Package(name="other", ensure="present", provider=host.manager, source=str(files[0]))
-    check = await converge(resource)
+    check = await checked(resource)
     assert check.error == f"{files[0]} holds the package extra, and not other"
     assert host.packages == {}
 
 
 @pytest.mark.parametrize("noop", [True, False])
 async def test_a_file_with_another_checksum_is_refused(host, files, noop):
-    check = await converge(extra(host, files[0], checksum=digest(files[1])), noop=noop)
+    check = await checked(extra(host, files[0], checksum=digest(files[1])), noop=noop)
     assert check.error.startswith(
         f"{files[0]} has the SHA-256 {digest(files[0])}, and not {digest(files[1])}"
     )
@@ -167,13 +162,13 @@ async def test_a_file_with_another_checksum_is_refused(host, files, noop):
 async def test_a_file_that_is_no_package_is_refused(host, files, tmp_path):
     broken = tmp_path / f"broken{files[0].suffix}"
     broken.write_text("nothing of the kind")
-    check = await converge(extra(host, broken))
+    check = await checked(extra(host, broken))
     assert check.error.startswith(f"{broken} is not a package")
     assert host.packages == {}
 
 
 async def test_a_file_that_is_missing_is_named(host, files):
-    check = await converge(extra(host, f"/nonexistent/extra{files[0].suffix}"))
+    check = await checked(extra(host, f"/nonexistent/extra{files[0].suffix}"))
     assert check.error.startswith("can't read the package /nonexistent/extra")
 
 
@@ -181,10 +176,10 @@ async def test_a_file_that_a_stranger_may_change_needs_a_checksum(host, files, t
     theirs = tmp_path / f"theirs{files[0].suffix}"
     theirs.write_bytes(files[0].read_bytes())
     theirs.chmod(0o666)
-    refused = await converge(extra(host, theirs))
+    refused = await checked(extra(host, theirs))
     assert refused.error.startswith(f"the package {theirs} can't be trusted")
     assert host.packages == {}
-    assert (await converge(extra(host, theirs, checksum=digest(theirs)))).result is Result.CHANGED
+    assert (await checked(extra(host, theirs, checksum=digest(theirs)))).result is Result.CHANGED
 
 
 async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, monkeypatch):
@@ -201,7 +196,7 @@ async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, 
 
     monkeypatch.setattr("reactor.resources.package.commands.run", replace_first)
     wanted = digest(files[0])
-    check = await converge(extra(host, file, checksum=wanted))
+    check = await checked(extra(host, file, checksum=wanted))
     # The digest is that of the file as it is afterwards.
     assert check.error == f"{file} has the SHA-256 {digest(files[1])}, and not {wanted}"
     assert installed(host).startswith("1.0")
@@ -213,18 +208,16 @@ async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, 
 async def test_a_package_comes_from_a_url_and_is_fetched_once(host, files):
     with serving(files[0].read_bytes()) as server:
         url = f"{server.base}/pool/extra{files[0].suffix}?token=1"
-        check = await converge(extra(host, url, checksum=digest(files[0])))
+        check = await checked(extra(host, url, checksum=digest(files[0])))
         assert (check.error, check.result) == (None, Result.CHANGED)
-        assert (await converge(extra(host, url, checksum=digest(files[0])))).result is Result.OK
+        assert (await checked(extra(host, url, checksum=digest(files[0])))).result is Result.OK
         assert len(server.asked) == 1
     assert host.packages.keys() == {"extra", "app"}
 
 
 async def test_a_url_with_another_checksum_is_refused(host, files):
     with serving(files[1].read_bytes()) as server:
-        check = await converge(
-            extra(host, f"{server.base}/extra{files[0].suffix}", checksum=digest(files[0]))
-        )
+        check = await checked(extra(host, f"{server.base}/extra{files[0].suffix}", checksum=digest(files[0])))
     assert f"has the SHA-256 {digest(files[1])}" in check.error
     assert host.packages == {}
 

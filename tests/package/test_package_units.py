@@ -18,7 +18,7 @@ LISTED = """/.
 def database(tmp_path, monkeypatch):
     (tmp_path / "info").mkdir()
     (tmp_path / "info/openssh-server.list").write_text(LISTED)
-    database = DpkgDatabase(str(tmp_path))
+    database = DpkgDatabase(str(tmp_path), "/nowhere")
     monkeypatch.setattr(
         Package, "_provider", type("Provider", (), {"name": "apt", "database": database, "settings": ()})()
     )

@@ -7,12 +7,11 @@ import shutil
 import subprocess
 
 import pytest
+from one_shot import checked
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
-from reactor.engine.options import RunOptions
 from reactor.resources.package import Package
-from reactor.testing.story import converge_once
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +46,7 @@ def strict(dnf):
 
 async def converge(file, *, noop):
     extra = Package(name="extra", ensure="present", provider="dnf", source=str(file))
-    _, story = await converge_once(extra, options=RunOptions(noop=noop))
-    return story.checks(extra.ref)[0]
+    return await checked(extra, noop=noop)
 
 
 @pytest.mark.parametrize("noop", [True, False])

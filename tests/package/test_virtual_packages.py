@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from deb_packages import Deb
-from package_checks import converge, package
+from one_shot import checked
+from package_checks import package
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
@@ -32,50 +33,50 @@ def mail(host, tmp_path):
 
 async def test_a_virtual_package_is_there_when_something_provides_it(mail):
     mail.install("postfix")
-    check = await converge(package(mail, "mta"))
+    check = await checked(package(mail, "mta"))
     assert (check.error, check.result) == (None, Result.OK)
     assert mail.packages.keys() == {"postfix"}
 
 
 async def test_a_virtual_package_that_one_provides_is_installed_by_that(mail):
-    would = await converge(package(mail, "editor"), noop=True)
+    would = await checked(package(mail, "editor"), noop=True)
     assert would.actions[0].startswith("Would have installed version present; would also have installed vim")
-    check = await converge(package(mail, "editor"))
+    check = await checked(package(mail, "editor"))
     assert (check.error, check.result) == (None, Result.CHANGED)
     assert mail.packages.keys() == {"vim"}
-    assert (await converge(package(mail, "editor"))).result is Result.OK
+    assert (await checked(package(mail, "editor"))).result is Result.OK
 
 
 async def test_of_several_that_provide_it_the_error_names_them(mail):
-    check = await converge(package(mail, "mta"))
+    check = await checked(package(mail, "mta"))
     assert check.error == '"mta" is a virtual package, and several provide it'
     assert check.hint == "name one of its providers: exim, postfix"
     assert mail.packages == {}
 
 
 async def test_a_virtual_package_has_no_versions(mail):
-    check = await converge(package(mail, "editor", "1.0"))
+    check = await checked(package(mail, "editor", "1.0"))
     assert check.error == '"editor" is a virtual package, which has no versions'
 
 
 async def test_what_only_provides_a_name_stays_when_that_is_absent(mail):
     mail.install("postfix")
     for options in ({"noop": True}, {}):
-        check = await converge(package(mail, "mta", "absent"), **options)
+        check = await checked(package(mail, "mta", "absent"), **options)
         assert (check.error, check.result) == (None, Result.OK)
         assert mail.packages.keys() == {"postfix"}
 
 
 async def test_a_package_that_is_real_is_installed_whoever_provides_it(mail):
     mail.install("fake")
-    check = await converge(package(mail, "real"))
+    check = await checked(package(mail, "real"))
     assert (check.error, check.result) == (None, Result.CHANGED)
     assert mail.packages.keys() == {"fake", "real"}
 
 
 async def test_a_file_of_two_packages_is_reported_with_whom_it_belongs_to(mail):
     mail.install("one")
-    check = await converge(package(mail, "other"))
+    check = await checked(package(mail, "other"))
     assert check.result is Result.FAILED
     assert "/usr/share/common" in check.error
     assert "/usr/share/common belongs to one: have package#one absent" in check.hint

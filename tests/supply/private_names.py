@@ -73,7 +73,7 @@ PRIVATE = [
         ("BlockReference", "Context", "LoopContext", "Macro", "TemplateReference"),
         "reactor/language/templates/jinja/environment.py",
     ),
-    PrivateUse("jinja2", "jinja2.filters", ("FILTERS",), "reactor/language/templates/jinja/environment.py"),
+    PrivateUse("jinja2", "jinja2.filters", ("FILTERS",), "reactor/language/templates/jinja/filters.py"),
     PrivateUse(
         "jinja2", "jinja2.environment", ("TemplateModule",), "reactor/language/templates/jinja/environment.py"
     ),

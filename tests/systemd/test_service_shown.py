@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from unit_worlds import Unit
 
 from reactor.resources.service import Service
 
 
-@pytest.mark.parametrize("way", ["bus", "systemctl"])
-async def test_a_unit_is_shown_in_the_words_of_its_properties(way, monkeypatch):
-    if way == "systemctl":
-        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    app = Unit().write()
+@pytest.mark.usefixtures("way")
+async def test_a_unit_is_shown_in_the_words_of_its_properties(app):
     stopped = await Service(name=app.name).describe()
     assert (stopped["ensure"], stopped["enable"], stopped["masked"]) == ("stopped", False, False)
     app.ctl("enable", "--now", "--no-reload")

@@ -13,9 +13,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 from unit_worlds import ETC, Unit, counting, eventually, kill_bus, systemctl
+from watch_recorder import Recorder
 
 from reactor.engine.events import WatcherChanged
-from reactor.resource.watch import WatchSink, WatchState
+from reactor.resource.watch import WatchState
 from reactor.resources.service import Service
 from reactor.testing.story import running
 from reactor.watchers.dbus import CallError, Scope, connect
@@ -28,31 +29,21 @@ def library(request, monkeypatch):
     monkeypatch.setattr("reactor.watchers.dbus.connections.DEFAULT", request.param)
 
 
-class Sink(WatchSink):
-    def __init__(self):
-        self.marks = Counter()
-        self.losses = []
-        self.states = []
+class Sink(Recorder):
+    """Counts the marks of each vertex."""
 
-        self._new_data = trio.Event()
+    def __init__(self):
+        super().__init__()
+        self.counts = Counter()
 
     def mark(self, vertex, delay=0.0):
-        self.marks[vertex] += 1
-        self._new_data.set()
+        self.counts[vertex] += 1
+        super().mark(vertex, delay)
 
-    def mark_all(self, reason):
-        self.losses.append(reason)
-        self._new_data.set()
-
-    def report(self, state, reason, vertex=None):
-        self.states.append(state)
-        self._new_data.set()
-
-    async def until(self, condition):
-        with trio.fail_after(60):
-            while not condition():
-                await self._new_data.wait()
-                self._new_data = trio.Event()
+    @property
+    def heard(self):
+        """The states in the order in which they were reported."""
+        return [state for state, _, _ in self.reports]
 
 
 @asynccontextmanager
@@ -73,45 +64,45 @@ async def watching(*units):
 async def all_heard(sink, vertex, unit):
     """Wait until what happened so far was heard: that ``unit``, which is ``vertex``, starts and stops after it."""
     for verb in ("start", "stop"):
-        before = sink.marks[vertex]
+        before = sink.counts[vertex]
         unit.ctl(verb)
-        await sink.until(lambda before=before: sink.marks[vertex] > before)
+        await sink.until(lambda before=before: sink.counts[vertex] > before)
 
 
 async def quiet(sink):
     """Wait until nothing is heard any more, and systemd has nothing left to say; then forget what was."""
     bus = await connect(Scope.SYSTEM)
     heard = -1
-    while heard != sink.marks.total():
-        heard = sink.marks.total()
+    while heard != sink.counts.total():
+        heard = sink.counts.total()
         for _ in range(3):  # what a signal leads to is asked, and that may lead to something
             await bus.get(SYSTEMD, MANAGER_PATH, MANAGER, "Version")
             await wait_all_tasks_blocked(0.05)
-    sink.marks.clear()
+    sink.counts.clear()
 
 
 async def test_only_the_unit_that_changes_is_marked(library, app):
     other = Unit().write()
     async with watching(app.full, other.full) as (sink, _):
         app.ctl("start")
-        await sink.until(lambda: sink.marks[0])
+        await sink.until(lambda: sink.counts[0])
         await quiet(sink)
         app.ctl("stop")
-        await sink.until(lambda: sink.marks[0])
-        assert not sink.marks[1]
+        await sink.until(lambda: sink.counts[0])
+        assert not sink.counts[1]
         assert not sink.losses
-        assert not sink.states
+        assert not sink.heard
 
 
 async def test_a_name_that_systemd_does_not_take_is_no_harm_to_the_others(library, app):
     async with watching("no+name.service", app.full, "no~name@1.service") as (sink, _):
         app.ctl("start")
-        await sink.until(lambda: sink.marks[1])
+        await sink.until(lambda: sink.counts[1])
         kill_bus()
-        await sink.until(lambda: WatchState.ARMED in sink.states)
-        sink.marks.clear()
+        await sink.until(lambda: WatchState.ARMED in sink.heard)
+        sink.counts.clear()
         app.ctl("stop")
-        await sink.until(lambda: sink.marks[1])
+        await sink.until(lambda: sink.counts[1])
 
 
 async def test_an_alias_is_noticed_where_its_unit_is(app):
@@ -119,7 +110,7 @@ async def test_an_alias_is_noticed_where_its_unit_is(app):
     (ETC / alias).symlink_to(app.path)
     async with watching(alias) as (sink, _):
         app.ctl("start")
-        await sink.until(lambda: sink.marks[0])
+        await sink.until(lambda: sink.counts[0])
 
 
 async def test_a_change_of_the_file_of_a_unit_marks_its_alias(app):
@@ -128,7 +119,7 @@ async def test_a_change_of_the_file_of_a_unit_marks_its_alias(app):
     async with watching(alias) as (sink, _):
         await quiet(sink)
         app.write("Nice=1")
-        await sink.until(lambda: sink.marks[0])
+        await sink.until(lambda: sink.counts[0])
 
 
 async def test_a_unit_that_does_not_run_is_watched_without_loading_it_over_and_over(library, app):
@@ -139,7 +130,7 @@ async def test_a_unit_that_does_not_run_is_watched_without_loading_it_over_and_o
         async with counting("UnitNew") as loaded:
             await all_heard(sink, 2, last)
         assert not {message.body[0] for message in loaded} & {app.full, "nowhere.service"}
-        assert set(+sink.marks) == {2}
+        assert set(+sink.counts) == {2}
 
 
 async def test_a_daemon_reload_alone_is_no_reason_to_check(app):
@@ -151,7 +142,7 @@ async def test_a_daemon_reload_alone_is_no_reason_to_check(app):
         await quiet(sink)
         systemctl("daemon-reload")
         await all_heard(sink, 1, last)
-        assert set(+sink.marks) == {1}
+        assert set(+sink.counts) == {1}
 
 
 async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monkeypatch):
@@ -162,7 +153,7 @@ async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monke
         await quiet(sink)
         app.path.unlink()
         systemctl("daemon-reload")
-        await sink.until(lambda: sink.marks[0])
+        await sink.until(lambda: sink.counts[0])
 
 
 async def test_one_that_is_disarmed_is_not_marked(app):
@@ -170,12 +161,12 @@ async def test_one_that_is_disarmed_is_not_marked(app):
     async with watching(app.full, app.full, last.full) as (sink, watcher):
         watcher.disarm(UnitWatch(app.full), 0)
         app.ctl("start")
-        await sink.until(lambda: sink.marks[1])
+        await sink.until(lambda: sink.counts[1])
         watcher.disarm(UnitWatch(app.full), 1)
-        sink.marks.clear()
+        sink.counts.clear()
         app.ctl("stop")
         await all_heard(sink, 2, last)
-        assert set(+sink.marks) == {2}
+        assert set(+sink.counts) == {2}
 
 
 async def test_more_units_than_the_bus_has_rules_for_are_all_noticed(monkeypatch, library):
@@ -183,29 +174,29 @@ async def test_more_units_than_the_bus_has_rules_for_are_all_noticed(monkeypatch
     apps = [Unit().write() for _ in range(6)]
     async with watching(*(app.full for app in apps)) as (sink, _):
         systemctl("start", *(app.full for app in apps))
-        await sink.until(lambda: all(sink.marks[vertex] for vertex in range(6)))
+        await sink.until(lambda: all(sink.counts[vertex] for vertex in range(6)))
 
 
 async def test_a_bus_that_comes_back_again_and_again_is_no_busy_loop(library, app):
     async with watching(app.full) as (sink, _):
         for times in range(1, 4):
             kill_bus()
-            await sink.until(lambda times=times: sink.states.count(WatchState.ARMED) == times)
-        assert len(sink.states) < 12
+            await sink.until(lambda times=times: sink.heard.count(WatchState.ARMED) == times)
+        assert len(sink.heard) < 12
         assert len(sink.losses) < 12
-        sink.marks.clear()
+        sink.counts.clear()
         app.ctl("start")
-        await sink.until(lambda: sink.marks[0])
+        await sink.until(lambda: sink.counts[0])
 
 
 async def test_without_a_bus_units_are_polled_and_that_is_said(monkeypatch, app, autojump_clock):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
     async with watching(app.full) as (sink, _):
-        assert sink.states == [WatchState.POLLING]
+        assert sink.heard == [WatchState.POLLING]
         before = trio.current_time()
-        await sink.until(lambda: sink.marks[0] >= 1)
+        await sink.until(lambda: sink.counts[0] >= 1)
         assert 4 < trio.current_time() - before < 12
-        assert sink.states == [WatchState.POLLING]
+        assert sink.heard == [WatchState.POLLING]
 
 
 async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch, app, tmp_path):

@@ -2,8 +2,6 @@
 
 import mmap
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,15 +22,8 @@ OURS = Attributes(os.geteuid(), os.getegid(), 0o644)
 
 
 @pytest.fixture
-def memory() -> Iterator[Path]:
-    """A directory in memory: elsewhere, a repair waits for the disk, and its events are read meanwhile."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
-
-
-@pytest.fixture
-async def armed(watch: Watching, memory: Path) -> Path:
-    path = memory / "f"
+async def armed(watch: Watching, in_memory: Path) -> Path:
+    path = in_memory / "f"
     path.write_text("bad")
     await watch.arm(path)
     return path
@@ -123,10 +114,10 @@ async def test_names_are_forgotten_once_all_events_are_read(armed: Path, sink: R
     assert sink.marks == []
 
 
-async def test_a_first_convergence_checks_each_file_once(memory: Path):
+async def test_a_first_convergence_checks_each_file_once(in_memory: Path):
     files = [
         File(
-            name=f"{memory}/{number}",
+            name=f"{in_memory}/{number}",
             ensure="present",
             content="x",
             owner=str(OURS.uid),

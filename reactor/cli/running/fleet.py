@@ -23,8 +23,20 @@ from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.drive import Driver
 from reactor.fleet.operator.hosts import admit_by_hand, change_host_spec, freed, held
 from reactor.fleet.operator.keyring import KeyringError, save_credentials
-from reactor.fleet.operator.server_config import CONFIG, load_operator_directory, make_operator_directory
-from reactor.fleet.operator.session import operator_session, save_servers
+from reactor.fleet.operator.revocation import agree_on_accounts
+from reactor.fleet.operator.server_config import (
+    CONFIG,
+    OperatorDirectory,
+    load_operator_directory,
+    make_operator_directory,
+)
+from reactor.fleet.operator.session import (
+    AUTHORITY,
+    SERVERS,
+    copy_authority,
+    operator_session,
+    save_servers,
+)
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams
 from reactor.fleet.rollout import commands
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -53,21 +65,24 @@ def initialize(
     try:
         Pool(servers)
         files = make_operator_directory(home, life)
-        is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
+        written = [AUTHORITY] if ca and copy_authority(home, ca) else []
+        written += [SERVERS] if save_servers(home, servers, AUTHORITY if ca else None) else []
     except (KeyringError, ContextError) as error:
         fail_for(error)
-    for name in (*files.changed, *(["servers.json"] if is_new else [])):
+    for name in (*files.changed, *written):
         click.echo(f"wrote {files.path(name)}")
     try:
         changes = trio.run(_make_streams, home, replicas, ccm_publishers)
+        changes += trio.run(_agree, files)
     except (IdentityError, UnreachableError) as error:
         hint = f"include {files.path(CONFIG)} in the configuration of each nats-server, start it, and run this again"
-        fail_for(error, 1, hint=hint)
+        is_older = isinstance(error, IdentityError) and CONFIG not in files.changed
+        fail_for(error, 1, hint=error.hint if is_older else hint)
     except ReactorError as error:
         fail_for(error, 1)
     for line in changes:
         click.echo(line)
-    if not changes and not files.changed and not is_new:
+    if not changes and not files.changed and not written:
         click.echo("all is as it should be")
     if ccm_publishers:
         notice("with --ccm-publishers, any host that registers can wipe the registry", None)
@@ -86,6 +101,18 @@ async def _make_streams(home: str, replicas: int | None, ccm_publishers: bool | 
         else f"changed {', '.join(each.fields)} of {each.stream}"
         for each in changes
     ]
+
+
+async def _agree(files: OperatorDirectory) -> list[str]:
+    """Let the servers and the directory have the same accounts. Return the changes, in words."""
+    agreed, taken = await agree_on_accounts(files)
+    changes = [f"wrote {files.path(CONFIG)}"] if agreed.tokens != files.tokens else []
+    for account, servers in taken.items():
+        changes.append(f"gave the account {account} to {', '.join(servers.confirmed)}")
+        if servers.missing or servers.unnamed:
+            silent = ", ".join(servers.missing) or "servers whose names nobody knows"
+            notice(f"the account {account} is not confirmed by {silent}", "run this again when they answer")
+    return changes
 
 
 def admit_host(

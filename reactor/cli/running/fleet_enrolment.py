@@ -13,6 +13,7 @@ import trio
 
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.running.fleet_session import run_or_fail, within, within_until_signal
+from reactor.console.number_format import counted
 from reactor.errors import ReactorError
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.invitation import Token, TokenError
@@ -73,7 +74,7 @@ def make_token(
     token = within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
     click.echo(token.to_text())
     found = token.invited
-    hosts = "1 host" if uses == 1 else f"{uses} hosts"
+    hosts = counted(uses, "host")
     notice(
         f"the token {found.id} is for {hosts}; it is a secret", f"reactor fleet invite --withdraw {found.id}"
     )
@@ -98,7 +99,8 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
     """Let this host join."""
     try:
         token = Token.from_text(sys.stdin.read(1 << 17) if text == "-" else text)
-        name = name or host_in(config) or _own_name()
+        before = host_in(config)
+        name = name or before or _own_name()
         if not is_host_id(name):
             raise TokenError(
                 f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end",
@@ -118,6 +120,8 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
 
     for path in run_or_fail(joined):
         click.echo(f"wrote {path}")
+    if before is not None:
+        notice("a run of 'reactor fleet follow' that goes on here must be started again", None)
 
 
 def _own_name() -> str:
@@ -207,11 +211,15 @@ def _admission(js: JetStream, home: str, life: int = LIFE) -> Admission:
 async def _answer(js: JetStream, admission: Admission, message: Message) -> Answered | None:
     """Answer one message, and print that.
 
-    While the servers can't store anything, it is not answered, and the host repeats it.
+    While the servers can't store anything, it is not answered, and the host repeats it. `doctor` sends an empty one, to
+    see whether the service is there.
     """
     if message.reply is None:
         return None
     try:
+        if not message.data:
+            await js.connection.publish(message.reply)
+            return None
         done = await admission.answer(message.data)
         await js.connection.publish(message.reply, done.data)
         await js.connection.flush()

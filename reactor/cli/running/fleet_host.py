@@ -8,7 +8,6 @@ force.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
-from reactor.engine.events import WatcherChanged
+from reactor.cli.running.network import LinkNews
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
 from reactor.fleet.debounced_event import jittered
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
     from reactor.engine.events import Event
     from reactor.journal.journal import Journal
 
-WATCHER = "network"
-"""The name of the connection in the status."""
 _PACE = 0.1
 """Seconds between two reads of the status of the run."""
 
@@ -110,7 +107,7 @@ class FleetCompanion:
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
         fleet = self._fleet = FleetHost(connection, host, warn)
-        with connection.watched(partial(_show_link, engine)):
+        with connection.watched(partial(_show_link, LinkNews(), engine)):
             await self._run(connection, fleet)
 
     async def _run(self, connection: Connection, fleet: FleetHost) -> None:
@@ -174,11 +171,11 @@ def _show_notice(text: str) -> None:
     notice(text, None)
 
 
-def _show_link(engine: Engine, status: Status) -> None:
+def _show_link(news: LinkNews, engine: Engine, status: Status) -> None:
     """Let the status of the run show the connection, as it shows watchers."""
     state = WatchState.ARMED if status.up else WatchState.DOWN
     reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
-    engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
+    news.show(engine, state, reason)
 
 
 def follow(

@@ -17,6 +17,7 @@ from reactor.cli.options.common import Format
 from reactor.cli.running.fleet import drive_channels
 from reactor.cli.running.fleet_manifest import facts_of_any_host
 from reactor.cli.running.fleet_session import author, print_change, within
+from reactor.console.number_format import counted
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
@@ -85,10 +86,11 @@ def pack_directory(directory: str, output: str | None, form: Format, limits: Bun
         replace_file(os.path.abspath(output), bundle.data, 0o644)
     fields = {"bundle": bundle.digest, "size": len(bundle.data), "members": bundle.members, "file": output}
     where = f", in {output}" if output else ""
+    members = "1 file or directory" if bundle.members == 1 else f"{bundle.members} files and directories"
     print_change(
         form,
         fields,
-        f"{bundle.digest}: {bundle.members} files and directories, {len(bundle.data)} bytes{where}",
+        f"{bundle.digest}: {members}, {counted(len(bundle.data), 'byte')}{where}",
     )
 
 

@@ -15,6 +15,7 @@ import trio
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, warn_of_no_leader, within, within_until_signal
+from reactor.console.number_format import counted
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.explanation import TWIN, explained
 from reactor.fleet.operator.failures import failures
@@ -24,11 +25,13 @@ from reactor.fleet.operator.live_fleet import LiveFleet
 from reactor.fleet.operator.overview import Overview, overviews
 from reactor.fleet.operator.where import Predicate
 from reactor.fleet.rollout.commands import RolloutError
+from reactor.fleet.rollout.state import Phase
 from reactor.resource.escaping import escaped
 
 _MOST_SHOWN = 200
 """The largest number of hosts of a channel that `status` shows; others are only counted."""
 _EXAMPLES = 5
+_TAKEN_BACK = (Phase.REVERTING, Phase.REVERTED)
 _FRAME = 1.0
 """Seconds between two pictures of --watch."""
 _CLEAR = "\x1b[H\x1b[2J"
@@ -252,16 +255,24 @@ _FORMS: dict[str, Callable[[FleetView, _Chosen], None]] = {
 def show_failures(home: str, where: str, form: Format) -> None:
     """Show the failures, most frequent first."""
     is_chosen = chosen_by(where)
-    found = failures(_fleet(home), is_chosen)
+    fleet = _fleet(home)
+    found = failures(fleet, is_chosen)
     for each in found:
         if form == "json":
             click.echo(json.dumps(each.to_fields()))
             continue
         names = _some(each.hosts)
-        count = f"{len(each.hosts)} host{'s' if len(each.hosts) > 1 else ''}"
-        click.echo(f"{count}  {escaped(each.resource)}: {escaped(each.message)} ({names})")
+        click.echo(
+            f"{counted(len(each.hosts), 'host')}  {escaped(each.resource)}: {escaped(each.message)} ({names})"
+        )
     if not found and form == "text":
-        click.echo("nothing has failed")
+        click.echo("nothing fails now")
+    for state in fleet.channels.values():
+        if state.phase in _TAKEN_BACK:
+            notice(
+                f"release {state.serial} of {state.channel} is {state.phase}: {escaped(state.why)}",
+                "hosts that went back do not fail any more; what failed before: reactor fleet events --failed --since 1d",
+            )
 
 
 def _some(hosts: Sequence[str]) -> str:

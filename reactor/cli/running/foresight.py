@@ -32,8 +32,10 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
     Only files in the directories of the manifests can be missing: the others are on the host where it will run. What a
     resource of the manifest may make is not missing.
     """
-    yield from _distrusted(program.files)
-    directories = tuple({f"{os.path.dirname(os.path.abspath(file))}/" for file in program.files})
+    facts = {*program.inputs.fact_paths}  # skipped with a note of their own; their directories are the host's
+    files = [each for each in program.files if each not in facts]
+    yield from _distrusted(files)
+    directories = tuple({f"{os.path.dirname(os.path.abspath(file))}/" for file in files})
     missing = [
         (resource, path)
         for resource in program.graph.resources.values()

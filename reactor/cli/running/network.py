@@ -27,8 +27,30 @@ WATCHER = "network"
 """The name under which the status shows the connection."""
 _STATES = {"armed": WatchState.ARMED, "down": WatchState.DOWN, "denied": WatchState.DOWN}
 _STABLE = (Result.OK, Result.CHANGED)
+_MOST_REASONS = 100
+"""Reasons that are shown in one outage."""
 _DRAINING = 3.0
 """Seconds for which a run that ends waits until its registrations are published."""
+
+
+class LinkNews:
+    """Lets the status and the journal of a run show a connection: each reason for which it is down once in an outage.
+
+    Each attempt to connect ends with a reason, and an outage of a day has thousands.
+    """
+
+    def __init__(self) -> None:
+        self._state: WatchState | None = None
+        self._told: set[str] = set()
+
+    def show(self, engine: Engine, state: WatchState, reason: str) -> None:
+        """Show the state, unless it was shown with this reason since the last change between up and down."""
+        if state is not self._state:
+            self._state = state
+            self._told.clear()
+        if reason not in self._told and len(self._told) < _MOST_REASONS:
+            self._told.add(reason)
+            engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
 
 
 class NetworkService:
@@ -44,6 +66,7 @@ class NetworkService:
         self._publisher: Publisher | None = None
         self._engine: Engine | None = None
         self._has_recorded = False
+        self._news = LinkNews()
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -90,7 +113,7 @@ class NetworkService:
         if self._engine is not None:
             self._record_stale(self._engine, {} if state == "armed" else self._network.stale())
             words = f"denied: {reason}" if state == "denied" else reason
-            self._engine.emit(WatcherChanged(time.time(), WATCHER, _STATES[state], words))
+            self._news.show(self._engine, _STATES[state], words)
 
     def _record_stale(self, engine: Engine, stale: dict[str, str]) -> None:
         """Record for `reactor why` which resources use values that are not current."""

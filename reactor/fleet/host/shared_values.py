@@ -64,7 +64,8 @@ class SharedValues:
             host: each["v"] for host, each in sorted(values.items()) if not where or group in each["groups"]
         }
         if len(found) < int(minimum):
-            problem = _problem(f"known are the values of {len(found)} hosts, and {minimum} are needed")
+            hosts = "1 host" if len(found) == 1 else f"{len(found)} hosts"
+            problem = _problem(f"known are the values of {hosts}, and {minimum} are needed")
             return NetworkValue(label, None, problem, may_pass=True, mirror=path)
         return NetworkValue(label, found, mirror=path)
 

@@ -55,6 +55,7 @@ class JetStreamApi:
         self.connection = connection
         self.seconds = seconds
         self._first_wait = first_wait
+        self._denied: dict[str, tuple[int, DeniedError]] = {}
         self.prefix = connection.options.api_prefix
 
     # --- publish
@@ -125,13 +126,18 @@ class JetStreamApi:
     async def call(
         self, action: str, body: Mapping[str, Any] | None = None, *, optional: bool = False
     ) -> dict[str, Any]:
-        """Call the API of JetStream. Repeats requests that a starting server drops. ``optional``: as of `Waiting`.
+        """Call the API of JetStream. Repeats requests that a starting server drops.
 
+        ``optional``: as of `Waiting`; once denied, it is not sent again over this connection, because the server logs each.
         Raises MissingError, ApiError, NoAnswerError, DeniedError or DisconnectedError.
         """
         data = json.dumps(body).encode() if body is not None else b""
         subject = f"{self.prefix}.{action}"
         stream = "".join(action.replace("MSG.GET", "GET").split(".")[2:3]) or action
+        epoch = self.connection.epoch
+        denied = self._denied.get(subject)
+        if optional and denied is not None and denied[0] == epoch:
+            raise DeniedError(denied[1].message, denied[1].hint)
 
         async def send(seconds: float) -> dict[str, Any]:
             answer = await self.connection.request(
@@ -141,6 +147,9 @@ class JetStreamApi:
 
         try:
             return await self._repeated(send, silent=_API_PATIENCE)
+        except DeniedError as error:
+            self._denied[subject] = (epoch, error)
+            raise
         except NoRespondersError as error:
             raise NoRespondersError(
                 f"JetStream does not answer at the NATS server {self.connection.status.server}",

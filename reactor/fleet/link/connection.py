@@ -71,7 +71,7 @@ class Connection:
 
     async def run(self) -> None:
         """Stay connected until cancelled. A failure is reported, and retried without limit."""
-        pauses = Pauses(self._timing)
+        pauses = Pauses(self._timing, self.options.credentials)
         failures = 0
         try:
             while True:
@@ -79,7 +79,7 @@ class Connection:
                 failures = 0 if outage.lasted else failures + 1
                 if failures >= len(self.pool):
                     self._failed_rounds.set()
-                await trio.sleep(pauses.after(outage, len(self.pool)))
+                await pauses.wait(outage, len(self.pool))
         finally:
             self.requests.fail(self._down())
 

@@ -17,7 +17,7 @@ class Options:
     """``origin`` names where the options are written, for hints. Paths are absolute; secrets are not shown by repr.
 
     ``renewal`` says how credentials that have expired are renewed, and ``remedy`` what to do when a server refuses them,
-    for hints. ``fixed_servers``: ignore the servers that a server announces, as behind a tunnel or a load balancer.
+    for hints; ``authority`` says how to name the CA. ``fixed_servers``: ignore the servers that a server announces, as behind a tunnel or a load balancer.
     """
 
     servers: tuple[str, ...]
@@ -39,6 +39,7 @@ class Options:
     origin: str = ""
     renewal: str = "get new credentials, such as with `nsc generate creds`"
     remedy: str | None = None
+    authority: str | None = None
 
     @property
     def wants_tls(self) -> bool:

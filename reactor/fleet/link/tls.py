@@ -8,6 +8,7 @@ from reactor.fleet.link.errors import ContextError, TlsError
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import Server
 
+_OTHER_NAME = (62, 64)
 _HINTS = {
     62: "check `url`: it must have the name that the certificate has",
     64: "check `url`: it must have the address that the certificate has",
@@ -45,8 +46,10 @@ def explained(error: BaseException, server: Server, options: Options) -> TlsErro
     """Return the LinkError for a failed handshake."""
     cause = failure_of(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        other = f"name the CA of the server as `ca` in {options.origin or 'the context'}"
-        hint = _HINTS.get(cause.verify_code, other)
+        usual = f"name the CA of the server as `ca` in {options.origin or 'the context'}"
+        hint = _HINTS.get(cause.verify_code, options.authority or usual)
+        if server.discovered and cause.verify_code in _OTHER_NAME:
+            hint = "let the server announce the name that its certificate has: `client_advertise` in its configuration"
         return TlsError(
             f"the certificate of the NATS server {server} is refused: {cause.verify_message.rstrip('.')}",
             hint,

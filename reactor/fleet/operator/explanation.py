@@ -89,7 +89,8 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
     if summary is None or host.heard is None:
         return ["  it has never reported"]
     engine = summary.engine
-    counts = f"{engine.resources} resources, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
+    resources = "1 resource" if engine.resources == 1 else f"{engine.resources} resources"
+    counts = f"{resources}, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
     would = f", {engine.would_change} would change" if engine.would_change else ""
     lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed{would}"]
     lines += [f"    {ref}: {why}" for ref, why in engine.worst]

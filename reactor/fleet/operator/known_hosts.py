@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -147,13 +147,17 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         found["now"],
         found["secrets"],
         may_be_old=found["old"],
-        unknown=unknown_of(summaries, hosts),
+        unknown=unknown_of(summaries, hosts, found["now"]),
     )
 
 
-def unknown_of(reporting: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """Return the hosts that report, and that have no document on the servers."""
-    return tuple(sorted(set(reporting).difference(known)))
+def unknown_of(
+    summaries: Mapping[str, tuple[Summary, float]], known: Collection[str], now: float
+) -> tuple[str, ...]:
+    """Return the hosts that report, and that have no document on the servers. A silent one may be gone for ever."""
+    return tuple(
+        sorted(name for name, (_, heard) in summaries.items() if name not in known and now - heard <= SILENT)
+    )
 
 
 async def _has_no_leader(js: JetStream) -> bool:

@@ -107,5 +107,6 @@ class LiveFleet:
         }
         channels = dict(sorted(self._channels.items()))
         secrets = stored_secrets(self._wanted, self._secret_keys)
-        now, unknown = await self._clock.now(), unknown_of(self._summaries, hosts)
+        now = await self._clock.now()
+        unknown = unknown_of(self._summaries, hosts, now)
         return FleetView(hosts, channels, dict(self._drivers), now, secrets, unknown=unknown)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
+import trio
+
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import IdentityError
+from reactor.fleet.link.errors import IdentityError, LinkError
 from reactor.fleet.operator import accounts
 from reactor.fleet.operator.account_lookup import account_tokens
 from reactor.fleet.operator.account_update import Confirmations, update_account
@@ -42,6 +44,36 @@ async def revoke_users(
         token = accounts.account_token(files.keys, account, all_of_them, newest)
         confirmations = await update_account(connection, token)
     return save_account(files, account, token), confirmations
+
+
+async def agree_on_accounts(
+    files: OperatorDirectory,
+) -> tuple[OperatorDirectory, dict[AccountName, Confirmations]]:
+    """Let the servers and the files have the same accounts, with all that either of them revokes.
+
+    Another operator may have revoked what this directory does not know, and servers that lost their disks forget it.
+    Returns the files as they are now, and which servers have taken each account that was different. Raises LinkError, OSError.
+    """
+    found: dict[AccountName, list[str]] = {}
+    failures: list[LinkError] = []
+    async with connected(operator_options(files.directory, SYSTEM_CREDENTIALS)) as connection:
+
+        async def look_up(account: AccountName, key: str) -> None:
+            try:
+                found[account] = await account_tokens(connection, key, files.keys.operator.public)
+            except LinkError as error:
+                failures.append(error)
+
+        async with trio.open_nursery() as nursery:
+            for account, key in files.keys.accounts.items():
+                nursery.start_soon(look_up, account, key.public)
+    if failures:
+        raise failures[0]
+    taken: dict[AccountName, Confirmations] = {}
+    for account in files.keys.accounts:
+        if found[account] != [files.tokens[account]]:
+            files, taken[account] = await revoke_users(files, account, {})
+    return files, taken
 
 
 async def require_right_clock(directory: str) -> None:

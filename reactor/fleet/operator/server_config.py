@@ -71,6 +71,7 @@ def make_operator_directory(directory: str, life: float | None = None) -> Operat
     changed = [KEYS] if Keyring.complete(directory) else []
     keys = Keyring.load(directory)
     if keys is None:
+        _require_new(directory)
         keys = Keyring.generate()
         keys.save(directory)
         changed.append(KEYS)
@@ -92,6 +93,16 @@ def make_operator_directory(directory: str, life: float | None = None) -> Operat
             replace_file(os.path.join(directory, name), content, 0o600)
             changed.append(name)
     return OperatorDirectory(directory, keys, tokens, tuple(changed))
+
+
+def _require_new(directory: str) -> None:
+    """Raise KeyringError if a directory without keys has files of a fleet: new keys would be those of another fleet."""
+    for name in (*_USERS, TOKENS, CONFIG, ADMITTING):
+        if os.path.lexists(os.path.join(directory, name)):
+            raise KeyringError(
+                f"{directory} has {name} of a fleet, and no {KEYS}",
+                f"run this where {KEYS} is, or restore it from a backup; for a new fleet, give another --home",
+            )
 
 
 def renew_users(files: OperatorDirectory) -> tuple[tuple[str, ...], int]:

@@ -67,11 +67,11 @@ def _revert(state: ChannelState, hosts: Iterable[HostView], now: float, by: str)
     left = [host for host in known if _may_have(host, state.release)]
     unheard = [host for host in left if host.heard is not None and host.heard < state.since]
     if len(left) > len(unheard):
-        return Step(None, f"{len(left)} hosts still have the release")
+        having = "1 host still has" if len(left) == 1 else f"{len(left)} hosts still have"
+        return Step(None, f"{having} the release")
     if len(unheard) > state.gate.max_silent.tolerated(len(known)):
-        return Step(
-            None, f"{len(unheard)} hosts that had the release have not reported since the revert began"
-        )
+        unsaid = "1 host that had" if len(unheard) == 1 else f"{len(unheard)} hosts that had"
+        return Step(None, f"{unsaid} the release did not report since the revert began")
     words = state.why or f"no host that has reported since has release {state.serial}"
     return _written(replace(state, phase=Phase.REVERTED, since=now, by=by, why=words))
 

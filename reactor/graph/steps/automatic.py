@@ -27,7 +27,8 @@ def add_automatic_edges(builder: GraphBuilder) -> None:
     paths = _Paths(builder)
     wanted: dict[Pair, BuilderEdge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
-        wanted.setdefault((first, second), BuilderEdge(EdgeKind.AUTOMATIC, reason, owner))
+        kind = EdgeKind.AFTER if paths.is_repaired(first, second) else EdgeKind.AUTOMATIC
+        wanted.setdefault((first, second), BuilderEdge(kind, reason, owner))
     for first, second in without_cycles(builder.successors, wanted):
         builder.connect(first, second, wanted[first, second])
     free_dict(wanted)
@@ -48,11 +49,13 @@ class _Paths:
         self._removed: _PathIndex = {}
         self._cleared: _PathIndex = {}
         self._edited: _PathIndex = {}
+        self._repaired: dict[int, Collection[str]] = {}
         provided: list[tuple[str, str, int]] = []
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
             if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
-                provides, removes, clears, depends_on, _, edits, *_ = builder.relations(vertex)
+                relations = builder.relations(vertex)
+                provides, removes, clears, depends_on, _, edits, *_ = relations
                 provided += [(path, real.of(path), vertex) for path in provides]
                 for path in edits:
                     _index(self._edited, path, real.of(path), vertex)
@@ -60,6 +63,8 @@ class _Paths:
                     _index(self._used, path, real.followed(path), vertex)
                 for path in removes:
                     _index(self._removed, path, real.of(path), vertex)
+                if relations.repairs:
+                    self._repaired[vertex] = relations.repairs
                 for path in clears:
                     _index(self._cleared, path, real.of(path), vertex)
         self._index_provided(provided)
@@ -72,6 +77,11 @@ class _Paths:
         """Free what is long, piece by piece; no edge is asked for any more. See `reactor.resource.gc_control.free`."""
         for index in (self._provided, self._used, self._removed, self._cleared, self._edited):
             free_dict(index)
+
+    def is_repaired(self, first: int, second: int) -> bool:
+        """Whether ``second`` makes of use again what ``first`` provides: then it must not wait until that is well."""
+        repaired = self._repaired.get(second, ())
+        return any(first in self._provided.get(path, ()) for path in repaired)
 
     def _index_provided(self, provided: list[tuple[str, str, int]]) -> None:
         """Add to the index those of the ``provided`` paths that some resource uses. Most files are used by none."""

@@ -22,9 +22,9 @@ from reactor.fleet.operator.doctor.servers import (
     first_answer,
     reach_check,
     state_of,
-    user_check,
+    user_checks,
 )
-from reactor.fleet.operator.doctor.streams import permission_check, streams_checks
+from reactor.fleet.operator.doctor.streams import admission_checks, permission_check, streams_checks
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
@@ -92,25 +92,31 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
         async with connected(operator, seconds=_REST) as connection:
             return [await permission_check(JetStream(connection, seconds=_REQUEST))]
 
+    async def admission() -> list[Check]:
+        async with connected(operator, seconds=_REST) as connection:
+            return await admission_checks(JetStream(connection, seconds=_REQUEST))
+
     async def streams() -> list[Check]:
         size = await cluster_size(system, _REST)
         async with connected(operator, seconds=_REST) as connection:
             return await streams_checks(JetStream(connection, seconds=_REQUEST), size, init)
 
     async def accounts() -> list[Check]:
-        return await accounts_checks(load_operator_directory(home), system, _REST)
-
-    async def admit_user() -> list[Check]:
-        return [await user_check("user of the admitting service", admitting, _REST)]
+        return await accounts_checks(load_operator_directory(home), system, _REST, init)
 
     states = [(f"state of {answer.url}", partial(state_of, answer, system, _REST)) for answer in reached]
-    others = [("accounts", accounts), ("user of the admitting service", admit_user)]
+    user = "user of the admitting service"
+    others: list[tuple[str, Work]] = [
+        ("accounts", accounts),
+        (user, partial(user_checks, user, admitting, _REST)),
+    ]
     reaches = [
         (f"JetStream of {answer.url}", partial(reach_check, answer, operator, system, _REST))
         for answer in reached
         if not answer.stores
     ]
-    return [*states, *reaches, *others, ("permissions of the operator", permissions), ("streams", streams)]
+    others += [("permissions of the operator", permissions), ("streams", streams)]
+    return [*states, *reaches, *others, ("service that admits hosts", admission)]
 
 
 async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:

@@ -121,31 +121,35 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
     return [each for each in found if each is not None]
 
 
-async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:
-    """Check that the servers have the accounts that are in the directory."""
+async def accounts_checks(
+    files: OperatorDirectory, options: Options, seconds: float, init: str
+) -> list[Check]:
+    """Check that the servers have the accounts that are in the directory. ``init``: the command that corrects it."""
     checks = []
     try:
         async with connected(options, seconds=seconds) as connection:
             for role, key in (("FLEET", files.keys.fleet), ("HOSTS", files.keys.hosts)):
                 there = await account_tokens(connection, key.public, files.keys.operator.public)
-                checks.append(_account_check(role, there == [files.tokens.get(role)], files.path(CONFIG)))
+                checks.append(
+                    _account_check(role, there == [files.tokens.get(role)], files.path(CONFIG), init)
+                )
     except ReactorError as error:
         checks.append(wrong("accounts", error.message, error.hint))
     return checks
 
 
-def _account_check(role: str, is_same: bool, config: str) -> Check:
+def _account_check(role: str, is_same: bool, config: str, init: str) -> Check:
     name = f"account {role}"
     if is_same:
         return Check(name)
-    hint = f"include the newest {config} in the configuration of each server, and reload it"
-    return wrong(name, "a server has another version of it than this directory", hint)
+    words = "a server has another version of it than this directory"
+    return wrong(name, words, f"{init}; then copy {config} to the servers, for when they start")
 
 
-async def user_check(name: str, options: Options, seconds: float) -> Check:
+async def user_checks(name: str, options: Options, seconds: float) -> list[Check]:
     """Check that the servers accept a user."""
     try:
         async with connected(options, seconds=seconds):
-            return Check(name)
+            return [Check(name)]
     except ReactorError as error:
-        return wrong(name, error.message, error.hint)
+        return [wrong(name, error.message, error.hint)]

@@ -1,4 +1,4 @@
-"""Checks the streams, and the permissions of the operator to write them."""
+"""Checks the streams, the permissions of the operator to write them, and who answers hosts that join."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import trio
 
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS, COUNTS, DRIVE, HOSTS, INVITATIONS, SECRETS, STATE
+from reactor.fleet.enrolment.requests import SUBJECT
 from reactor.fleet.link.errors import (
     DeniedError,
     LinkError,
@@ -70,6 +71,23 @@ def _missing(name: str, error: ReactorError, init: str) -> Check:
     if isinstance(error, NoAnswerError):
         return wrong(f"stream {name}", "no server that has it answers", _LATER)
     return wrong(f"stream {name}", error.message, error.hint)
+
+
+async def admission_checks(js: JetStream) -> list[Check]:
+    """Check that a service answers hosts, if one has joined with a token."""
+    try:
+        info = await js.stream_info(f"KV_{INVITATIONS}")
+    except LinkError:
+        return []  # the check of the stream says why
+    if not info["state"]["messages"]:
+        return []
+    name = "service that admits hosts"
+    try:
+        await js.connection.request(SUBJECT, seconds=js.seconds)
+    except NoAnswerError:
+        words = "none answers, so no host can join, and hosts lose their credentials when these expire"
+        return [wrong(name, words, "let one run all the time: reactor fleet admit")]
+    return [Check(name)]
 
 
 async def permission_check(js: JetStream) -> Check:

@@ -1,6 +1,16 @@
-"""A file that is not on the disk under test."""
+"""Files on the disk under test and elsewhere."""
+
+import os
 
 from turns import turns
+
+from reactor.resources.file import File
+
+OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+
+
+def a_file(path, content="x", **properties):
+    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
 
 
 async def a_change_elsewhere(story, path):
