@@ -12,7 +12,9 @@ _FACTS: Final = {
     "Facts.host.info.platformVersion": "distribution_version operatingsystemrelease osrelease",
     "split(Facts.host.info.platformVersion, '.')[0]": "distribution_major_version osmajorrelease operatingsystemmajrelease",
     "Facts.host.info.platformCodename": "distribution_release lsb lsbdistcodename oscodename",
-    "Facts.host.info.hostname": "hostname nodename certname",
+    "Facts.host.info.hostname": "hostname nodename",
+    "Facts.host.info.fqdn": "fqdn certname",
+    "Facts.host.info.domain": "domain",
     "Facts.host.info.kernelVersion": "kernel kernelrelease kernelversion",
     "Facts.host.info.kernelArch": "architecture machine cpuarch osarch",
     "Facts.host.info.virtualizationSystem": "virtualization_type virtual",
@@ -26,12 +28,8 @@ _FACTS: Final = {
 }
 """Expression -> the names of that fact in Ansible, without ``ansible_``, in Puppet, and in the grains of Salt."""
 
-_DOMAIN: Final = (
-    "no fact has the domain: did you mean Facts.host.info.hostname? It has one only if 'hostname' prints one"
-)
 _BYTES: Final = "did you mean Facts.memory.{}.total? It counts bytes"
 _FACTS_APART: Final = {
-    **dict.fromkeys(("fqdn", "domain"), _DOMAIN),
     **dict.fromkeys(
         ("memtotal_mb", "memory_mb", "memorysize", "memorysize_mb", "mem_total"), _BYTES.format("virtual")
     ),

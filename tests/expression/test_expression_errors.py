@@ -60,7 +60,7 @@ ERRORS = {
     "{{ ipaddr('x') }}": ("unknown name ipaddr", "ipaddr('x')", "@validate isIP(value)"),
     "{{ grains['fqdn'] }}": ("unknown name grains", "grains", "the facts are in Facts"),
     "{{ $facts['fqdn'] }}": ("unknown name $facts", "$facts", "the facts are in Facts"),
-    "{{ ansible_fqdn }}": ("unknown name ansible_fqdn", "ansible_fqdn", "no fact has the domain"),
+    "{{ ansible_fqdn }}": ("unknown name ansible_fqdn", "ansible_fqdn", "did you mean Facts.host.info.fqdn?"),
     "{{ ansible_distribution_major_version }}": (
         "unknown name ansible_distribution_major_version",
         "ansible_distribution_major_version",

@@ -107,10 +107,10 @@ def test_a_misspelt_key_is_suggested_from_the_map_that_lacks_it():
     ("source", "hint"),
     [
         ("{{ ansible_os_family }}", "did you mean Facts.host.info.platformFamily?"),
-        ("{{ Facts.fqdn }}", "did you mean Facts.host.info.hostname?"),
+        ("{{ Facts.fqdn }}", "did you mean Facts.host.info.fqdn?"),
         ("{{ 'x'.format(1) }}", "write '%s:%d' % (host, port)"),
         ("{{ grains['fqdn'] }}", "the facts are in Facts"),
-        ("{{ Facts.host.info.fqdn }}", "no fact has the domain"),
+        ("{{ Facts.host.info.ansible_domain }}", "did you mean Facts.host.info.domain?"),
         ("{{ groups['web'] }}", "a manifest knows only its own host"),
         ("{{ item.name }}", '{item: "{{ item }}"}'),
     ],
