@@ -295,6 +295,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{page: [{/a: {ensure: file}}]}]", "did you mean 'present'?"),
         ("resources: [{page: [{/a: {ensure: removed}}]}]", "did you mean 'absent'?"),
         ("resources: [{pag: []}]", "did you mean 'page'?"),
+        ("resources: [{job: [a: {command: [/bin/echo, a b]}]}]", "write one text: /bin/echo 'a b'"),
         (page("require: Page[/b]"), "a reference is written kind#name: page#/b"),
         ("resources: [{page: [path: /b]}]", "write '- /b:', and the properties below it"),
         ("resources: [{page: [/b: present]}]", "write '- /b: {ensure: present}'"),
@@ -357,6 +358,7 @@ def test_state_leads_to_ensure_and_is_the_only_problem(read):
     [
         ("started", ["running", "stopped"], "did you mean 'running'?"),
         ("dir", ["present", "absent", "directory", "link"], "did you mean 'directory'?"),
+        ("/a", ["present", "absent", "directory", "link"], "a link is ensure: link, with target: /a"),
         ("stoped", ["running", "stopped"], "did you mean 'stopped'?"),
         ("RUNNING", ["running", "stopped"], "did you mean 'running'?"),
         ("hash", ["first", "deep"], "did you mean 'deep'?"),
@@ -382,6 +384,7 @@ def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
         ("src", ["device", "fstype"], "did you mean 'device'?"),
         ("allow", ["accept", "drop"], "did you mean 'accept'?"),
         ("ssh_keys", ["home", "manage_home"], "an SSH key is a resource of its own: authorized_key"),
+        ("tries", ["meta", "timeout"], "write meta: {retry: 3, delay: 10s}"),
         ("dest", ["name", "path"], "did you mean 'path'?"),
         ("dest", ["extract_parent", "name", "url"], "did you mean 'extract_parent'?"),
         ("src", ["name", "url"], "did you mean 'url'?"),
