@@ -233,7 +233,8 @@ def piped_meant(name: str) -> str:
     """Return the hint for ``| name`` without parentheses, as a filter of another program is written."""
     hint = function_meant(name) or f"a pipe leads into a call: | {name}()"
     if meant := re.match(r"did you mean (\w+)\?", hint):
-        return f"{meant[0]} Write | {meant[1]}(){hint.removeprefix(meant[0])}"
+        more = hint.removeprefix(meant[0])
+        return f"{meant[0]} Write | {meant[1]}(){'.' if more else ''}{more}"
     return hint
 
 
