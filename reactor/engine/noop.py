@@ -257,10 +257,17 @@ class LaterProviders:
         able = [up for up in self._unapplied if any(map(self._resources[up].might_provide, names))]
         concerned = [up for up in able if concerns(self._resources[up], *names)]
         likely = [up for up in able if self._is_likely(self._resources[up], missing)]
+        likely.sort(key=lambda up: not _are_alike(self._resources[up].name, missing))
         return _Able(frozenset(able), concerned, likely)
 
     def _is_likely(self, other: Resource, missing: str) -> bool:
         return other.provides_more and not missing.startswith(f"{other.kind}#")
+
+
+def _are_alike(name: str, missing: str) -> bool:
+    """Whether a resource of this ``name`` probably brings ``missing``: the package ``sudo`` the program ``visudo``."""
+    word = PurePath(missing.rpartition("#")[2]).name
+    return bool(name and word) and (word in name or name in word)
 
 
 def names_of(missing: str) -> Sequence[str]:

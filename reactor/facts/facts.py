@@ -50,7 +50,7 @@ that depended on changing values would never converge.
 """
 
 _NONE = object()
-_SYSTEM_FILES = ("/etc/hostname", "/etc/machine-id", "/etc/os-release")
+_SYSTEM_FILES = ("/etc/hostname", "/etc/hosts", "/etc/machine-id", "/etc/os-release")
 
 
 class Facts(Mapping[str, Any]):

@@ -151,6 +151,7 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
     """
     parts = {
         "host.info": _system,
+        "host.info of the name": _name,
         "host.info of the processes": _processes,
         "host.info of the distribution": _distribution,
         "host.info of the virtualization": _virtualization,
@@ -171,6 +172,23 @@ def _system() -> dict[str, Any]:
         "kernelVersion": system.release,
         "kernelArch": system.machine,
     }
+
+
+def _name() -> dict[str, Any]:
+    fqdn = full_name(os.uname().nodename, read_if_there("/etc/hosts"))
+    return {"fqdn": fqdn, "domain": fqdn.partition(".")[2]}
+
+
+def full_name(hostname: str, hosts: str) -> str:
+    """Return ``hostname`` with its domain, as the text ``hosts`` of /etc/hosts has it; without one if it has none.
+
+    As resolvers do it: the first name with a domain in the first line that has the host. DNS is not asked: it may hang.
+    """
+    if "." in hostname:
+        return hostname
+    lines = (line.partition("#")[0].split()[1:] for line in hosts.splitlines())
+    names = next((line for line in lines if hostname in line), [])
+    return next((name for name in names if "." in name), hostname)
 
 
 def _processes() -> dict[str, Any]:

@@ -103,6 +103,8 @@ class TemplateError(ReactorError):
         self.name = name
         self.line = line
         self.column = column
+        self.others: tuple[TemplateError, ...] = ()
+        """More errors in the same template."""
 
     def without_words(self, source: str = "") -> TemplateError:
         """Return the same error without its message, which may quote secret data.

@@ -12,7 +12,9 @@ _FACTS: Final = {
     "Facts.host.info.platformVersion": "distribution_version operatingsystemrelease osrelease",
     "split(Facts.host.info.platformVersion, '.')[0]": "distribution_major_version osmajorrelease operatingsystemmajrelease",
     "Facts.host.info.platformCodename": "distribution_release lsb lsbdistcodename oscodename",
-    "Facts.host.info.hostname": "hostname nodename certname",
+    "Facts.host.info.hostname": "hostname nodename",
+    "Facts.host.info.fqdn": "fqdn certname",
+    "Facts.host.info.domain": "domain",
     "Facts.host.info.kernelVersion": "kernel kernelrelease kernelversion",
     "Facts.host.info.kernelArch": "architecture machine cpuarch osarch",
     "Facts.host.info.virtualizationSystem": "virtualization_type virtual",
@@ -26,12 +28,8 @@ _FACTS: Final = {
 }
 """Expression -> the names of that fact in Ansible, without ``ansible_``, in Puppet, and in the grains of Salt."""
 
-_DOMAIN: Final = (
-    "no fact has the domain: did you mean Facts.host.info.hostname? It has one only if 'hostname' prints one"
-)
 _BYTES: Final = "did you mean Facts.memory.{}.total? It counts bytes"
 _FACTS_APART: Final = {
-    **dict.fromkeys(("fqdn", "domain"), _DOMAIN),
     **dict.fromkeys(
         ("memtotal_mb", "memory_mb", "memorysize", "memorysize_mb", "mem_total"), _BYTES.format("virtual")
     ),
@@ -147,7 +145,7 @@ _ONLY_IN_GO: Final = "Jinja2 has none: write the template with 'engine: go', whi
 _FILTERS: Final = {
     "basename": "did you mean split? Write (path.split('/') | last)",
     "bool": "true and false of the data are no strings: it is not needed",
-    "dict2items": "did you mean items?",
+    "dict2items": "write {% for key, value in x.items() %}",
     "difference": "write a | reject('in', b) | list",
     "dirname": "did you mean rsplit? Write path.rsplit('/', 1)[0]",
     "flatten": _IN_MANIFEST + '"{{ flatten(Data.x) }}"}',
@@ -194,6 +192,15 @@ _GO_FUNCTIONS: Final = {
 """Function of Helm, sprig or Ansible -> what to write in a Go template."""
 
 
+_JET_FUNCTIONS: Final = {"toJSON": "json", "toJson": "json", "to_json": "json", "trim": "trimSpace"}
+"""Function of Go templates, expressions or Ansible -> the one of Jet."""
+
+
+def jet_function_meant(name: str) -> str | None:
+    """Return the function of Jet that ``name``, of another program, means; None for other names."""
+    return _JET_FUNCTIONS.get(name)
+
+
 def fact_meant(name: str) -> str | None:
     """Return the hint for ``name``, a fact of Ansible or Puppet; None for other names."""
     bare = name.removeprefix("ansible_")
@@ -226,7 +233,8 @@ def piped_meant(name: str) -> str:
     """Return the hint for ``| name`` without parentheses, as a filter of another program is written."""
     hint = function_meant(name) or f"a pipe leads into a call: | {name}()"
     if meant := re.match(r"did you mean (\w+)\?", hint):
-        return f"{meant[0]} Write | {meant[1]}(){hint.removeprefix(meant[0])}"
+        more = hint.removeprefix(meant[0])
+        return f"{meant[0]} Write | {meant[1]}(){'.' if more else ''}{more}"
     return hint
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
@@ -100,7 +101,7 @@ def data_of(
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
     for path in resolved.secrets:
         register_secret(_unmarked(value_at(resolved.values, path)))
-    notes = (*ignored(annotations.ignored), *useless_overrides(root))
+    notes = (*ignored(annotations.ignored), *useless_overrides(root), *(_unreachable(root) if strict else ()))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
 
 
@@ -145,6 +146,32 @@ def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
             message = f"the override {key} is skipped: it is not a map"
             hint = "write 'key: value' below it"
             yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
+
+
+def _unreachable(root: Mapping) -> Iterator[DataProblem]:
+    """Yield a warning for each override that no entry of the order can lead to, whatever the facts are."""
+    overrides, hierarchy = root.get("overrides"), root.get("hierarchy")
+    order = hierarchy.get("order") if isinstance(hierarchy, Mapping) else ["default"]
+    if not isinstance(overrides, Mapping) or not isinstance(order, list):
+        return
+    ends = [_fixed_ends(entry) for entry in order if isinstance(entry, str)]
+    for key, at in overrides.key_offsets():
+        if isinstance(overrides[key], Mapping) and not any(
+            key == first if last is None else _is_between(key, first, last) for first, last in ends
+        ):
+            message = f"the override {key} is never used: no entry of hierarchy.order leads to it"
+            hint = "correct its name, or add it to the order: hierarchy: {order: [...]}"
+            yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
+
+
+def _fixed_ends(entry: str) -> tuple[str, str | None]:
+    """What the key of an entry of the order begins and ends with; without expressions, the key and None."""
+    start = re.search(r"\{\{|\$\{", entry)
+    return (entry, None) if start is None else (entry[: start.start()], entry.rpartition("}")[2])
+
+
+def _is_between(key: str, first: str, last: str) -> bool:
+    return len(key) > len(first) + len(last) and key.startswith(first) and key.endswith(last)
 
 
 def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:

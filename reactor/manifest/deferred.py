@@ -69,6 +69,11 @@ class Condition(NamedTuple):
         try:
             value = self.expression.evaluate(scope)
         except ExpressionError as error:
+            flag = self.text.removeprefix(
+                "not "
+            ).strip()  # a condition that is only this has a default of its type
+            if error.hint is not None and error.hint.endswith(f": {flag} ?? 'default'"):
+                error.hint = error.hint.removesuffix("'default'") + "false"
             raise UndecidedError(error, self) from error
         finally:
             scope.warnings.locate(self.at, self.text)

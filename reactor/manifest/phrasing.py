@@ -43,6 +43,7 @@ _IF = "write control: {if: EXPRESSION}"
 _ONE_HOST = "remove it: a manifest is about one host; 'reactor push' brings it to many"
 
 _PORT = "a port stands behind its protocol: accept: tcp/22"
+_RETRY = "write meta: {retry: 3, delay: 10s}"
 _KEY = "an SSH key is a resource of its own: authorized_key"
 
 _HOME: Final = {
@@ -78,7 +79,9 @@ _HOME: Final = {
     ),
     "ignore_errors": ("name", "remove it: let others come 'after' this one instead of requiring it"),
     "no_log": ("name", "remove it: mark the value as secret, by '# @secret' in the data or secret(...)"),
-    "retries": ("meta", "write meta: {retry: 3, delay: 10s}"),
+    "retries": ("meta", _RETRY),
+    "tries": ("meta", _RETRY),
+    "try_sleep": ("meta", _RETRY),
     "run_once": ("name", _ONE_HOST),
     "dport": ("accept", _PORT),
     "port": ("accept", _PORT),
@@ -118,7 +121,7 @@ _PROPERTIES: Final = {
     "match": "regexp",
     "on_calendar": "calendar schedule",
     "out": "out_interface outiface",
-    "schedule": "special_time",
+    "schedule": "special special_time",
     "source": "src",
     "suites": "dist release",
     "to": "destination",
@@ -203,5 +206,7 @@ def hint_for_choice(word: str, choices: Iterable[str]) -> str | None:
         return "a restart is a refresh: subscribe to what must cause it"
     if word in ("enabled", "disabled") and "running" in known:
         return f"whether it starts at boot is enable: {str(word == 'enabled').lower()}"
+    if word.startswith("/") and "link" in known:
+        return f"a link is ensure: link, with target: {word}"
     meant = _STATES.get(word, word.lower())
     return f"did you mean {meant!r}?" if meant in known else did_you_mean(word, known)

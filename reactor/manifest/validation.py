@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from typing import Any
@@ -178,6 +179,8 @@ class Inspector:
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = _hint_on_list(str(found), given, is_command=path[-1] == "command")
+            elif types == "a string" and path[-1] == "command" and isinstance(found, list):
+                hint = f"write one text: {shlex.join(map(str, found))}"
             self._add("R0109", f"{spot.label} must be {types}, not {given}", path, hint)
 
     def _add(

@@ -128,7 +128,8 @@ class TemplateSource(NamedTuple):
     """The template at ``path`` with its text, and how it is compiled: by which engine, with which delimiters if not the usual.
 
     It names other templates by their path from the directory ``root``. ``load`` returns the text of one, or None if there is none,
-    and raises ResourceError. ``functions`` are the names of the functions that the manifest adds.
+    and raises ResourceError. ``functions`` are the names of the functions that the manifest adds, ``variables`` those of all
+    variables that the template gets; None if another template decides on these.
     """
 
     path: str
@@ -138,6 +139,7 @@ class TemplateSource(NamedTuple):
     root: str
     load: Callable[[str], str | None]
     functions: Collection[str]
+    variables: Collection[str] | None = None
 
 
 class PathState(NamedTuple):

@@ -209,4 +209,5 @@ def template_source(path: TemplatePath, engine: str) -> TemplateSource:
     """The template at ``path`` and how ``engine`` compiles it. Raises ResourceError."""
     file = SourceFile(path)
     text = file.read(os.path.basename(path)) or ""
-    return TemplateSource(path, text, engine, None, file.root, file.read, template_functions(path.values))
+    functions, variables = template_functions(path.values), frozenset(("data", "Data", *path.values.context))
+    return TemplateSource(path, text, engine, None, file.root, file.read, functions, variables)

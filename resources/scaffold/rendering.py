@@ -151,6 +151,12 @@ class Rendered:
         )
 
 
+_MOST_FAILED = 10
+"""The most templates of a tree whose errors are shown together."""
+_LIMIT_CODE = "R0308"
+"""The code of an error of a template that takes too long: others of the tree may, too."""
+
+
 class Renderer:
     """The files that a tree of templates renders from some data."""
 
@@ -183,7 +189,7 @@ class Renderer:
     def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
         """Render the templates that have changed since the last time. Returns the paths of the rendered files.
 
-        Only ``paths`` are checked, if they are given. Raises ResourceError for the first template that can't be
+        Only ``paths`` are checked, if they are given. Raises ResourceError for the templates that can't be
         rendered; the tree is then unchanged.
         """
         changed = None if paths is None else self._source.refresh_only(paths)
@@ -234,20 +240,33 @@ class Renderer:
             begun = time.time_ns()
 
         reads.clear()
-        try:
-            self._tree.render([(path, self._source.read(path) or "") for path in paths], receive)
-        except TemplateError as error:
-            raise self._explained(error) from (None if self._is_secret else error)
+        waiting = [(path, self._source.read(path) or "") for path in paths]
+        failed: list[TemplateError] = []
+        while waiting:
+            before = len(found)
+            try:
+                self._tree.render(waiting, receive)
+                break
+            except TemplateError as error:
+                failed.append(error)
+                waiting = waiting[len(found) - before + 1 :]
+                if error.code == _LIMIT_CODE or len(failed) == _MOST_FAILED:
+                    break
+        if failed:
+            raise self._explained(failed) from (None if self._is_secret else failed[0])
         return found
 
-    def _explained(self, error: TemplateError) -> ResourceError:
-        error = error.without_words(self._source.read(error.name) or "") if self._is_secret else error
+    def _explained(self, failed: Sequence[TemplateError]) -> ResourceError:
+        """The error of the first template, with those of the others in further lines."""
+        shown = [self._without_secrets(error) for error in failed]
         # Where no file was read, a dry run must count on nothing but another text of the template.
-        is_own = isinstance(error, TemplateSourceError) or not self._values.reads
-        missing = self._path_of(error) if is_own else None
-        return ResourceError(
-            f"{self._place(error)}: {error.message}", error.hint, missing=missing, code=error.code
-        )
+        is_own = isinstance(shown[0], TemplateSourceError) or not self._values.reads
+        missing = self._path_of(shown[0]) if is_own else None
+        lines = dict.fromkeys(f"{self._place(error)}: {error.message}" for error in shown)
+        return ResourceError("\n".join(lines), shown[0].hint, missing=missing, code=shown[0].code)
+
+    def _without_secrets(self, error: TemplateError) -> TemplateError:
+        return error.without_words(self._source.read(error.name) or "") if self._is_secret else error
 
     def _remark(self, missing: Iterable[TemplateError]) -> None:
         for each in missing:

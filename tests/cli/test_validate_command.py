@@ -211,7 +211,7 @@ def test_a_template_that_can_not_be_compiled_is_an_error_with_its_place(reactor,
     assert f"{path.parent}/a.j2:2:1: error[R0306]: Unexpected end of template." in done.err
     assert f"{path.parent}/tree/d/b:1:12: error[R0306]: unexpected EOF" in done.err
     assert "2 errors" in done.err
-    (path.parent / "a.j2").write_text("a\n{% if x %}{% endif %}\n")
+    (path.parent / "a.j2").write_text("a\n{% if data %}{% endif %}\n")
     (path.parent / "tree" / "d" / "b").write_text("{{ if .x }}{{ end }}")
     assert reactor("validate", path).code == 0
 
@@ -257,6 +257,47 @@ def test_unknown_functions_and_what_is_wrong_in_included_templates_is_found_with
         "hint: did you mean upper?",
         f'{root}/lib.tmpl:1:35: error[R0306]: function "b64encode" not defined',
         "hint: did you mean b64enc?",
+    ]
+
+
+UNKNOWN = {
+    "names.j2": "{{ nope }} {{ Data.x | toYaml }}",
+    "all.j2": "{{ 1 | toYaml }}\n{{ 'a' | dict2items }} {% if 1 is succeeded %}{% endif %}",
+    "calls.j2": "{% set f = 1 %}{{ no_such('x') }} {{ f }} {{ g | default(1) }} {% if h is defined %}{{ h }}{% endif %}\n  {{ item }} {{ nothing.x }}",
+    "in.j2": "{% include 'part.j2' %}{% import 'lib.j2' as lib %}{{ lib.m(1) }}{{ file('x') }}{% for x in data.l %}{{ loop.index }}{% endfor %}",
+    "part.j2": "{{ of_its_includer }}{{ calls() }}",
+    "lib.j2": "{% macro m(a) %}{{ a }}{{ caller }}{% endmacro %}",
+    "a.jet": "[[ no_such(.x) ]][[ f := 1 ]][[ f ]][[ 1 | toJson ]][[ json(1) | raw ]][[ nosuch: 1 ]][[ readFile('x') ]]",
+}
+
+
+def test_all_names_that_a_template_does_not_get_are_found_without_a_run(reactor, manifest):
+    entries = "".join(
+        f"      - {{dir}}/{name}: {{ ensure: present, template: t/{name}{', engine: jet' * name.endswith('jet')}, {{own}} }}\n"
+        for name in UNKNOWN
+        if name not in ("part.j2", "lib.j2")
+    )
+    path = manifest(f"resources:\n  - file:\n{entries}")
+    root = path.parent / "t"
+    root.mkdir()
+    for name, text in UNKNOWN.items():
+        (root / name).write_text(text)
+    done = reactor("validate", path)
+    assert "hint: a value of the data is written Data.nothing; if it may be missing" in done.err
+    assert [
+        line.removeprefix(f"{root}/") for line in done.err.splitlines() if line.startswith(str(root))
+    ] == [
+        "names.j2:1:24: error[R0306]: No filter named 'toYaml'.",
+        "all.j2:1:8: error[R0306]: No filter named 'toYaml'.",
+        "all.j2:2:10: error[R0306]: No filter named 'dict2items'.",
+        "all.j2:2:35: error[R0306]: No test named 'succeeded'.",
+        "calls.j2:1:19: error[R0306]: 'no_such' is undefined",
+        "calls.j2:2:6: error[R0306]: 'item' is undefined",
+        "calls.j2:2:17: error[R0306]: 'nothing' is undefined",
+        "part.j2:1:25: error[R0306]: 'calls' is undefined",
+        'a.jet:1:4: error[R0306]: identifier "no_such" not available in current or parent scope',
+        'a.jet:1:44: error[R0306]: identifier "toJson" not available in current or parent scope',
+        'a.jet:1:75: error[R0306]: identifier "nosuch" not available in current or parent scope',
     ]
 
 

@@ -12,7 +12,8 @@ from reactor.engine.noop import LaterProviders, concerns
 class Brings:
     """A resource that provides ``paths``, might provide what begins with ``might``, and maybe ``more`` than it says."""
 
-    def __init__(self, *paths, might="", more=False, kind="brings"):
+    def __init__(self, *paths, might="", more=False, kind="brings", name="brings"):
+        self.name = name
         self.paths = paths
         self.might = might
         self.provides_more = more
@@ -50,6 +51,15 @@ def test_who_misses_it_is_not_named_in_a_graph_of_hundreds_either():
     many = [Brings("/elsewhere", might="/never")] * 300
     assert found(*many, Brings("/a/b"), of=int("300")) is None
     assert found(*many, Brings(more=True), of=int("300")) is None
+
+
+@pytest.mark.parametrize("missing", ["visudo", "/etc/sudoers.d", "user#sudo"])
+def test_a_package_of_a_similar_name_is_named_rather_than_the_first(missing):
+    packages = [Brings(more=True, name=name) for name in ("nginx", "sudo", "postgresql")]
+    assert found(*packages, missing=missing) == 1
+    assert found(*packages, missing="user#postgres") == 2
+    assert found(*packages, missing="/bin/other") == 0
+    assert found(*packages, missing="/") == 0
 
 
 def test_who_can_not_provide_it_is_not_named():

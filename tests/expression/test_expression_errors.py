@@ -49,6 +49,11 @@ ERRORS = {
         " ",
         "did you mean toBase64? Write | toBase64()",
     ),
+    "{{ Data.name | to_yaml }}": (
+        "unexpected end of the expression",
+        " ",
+        "did you mean toJSON? Write | toJSON(). JSON is YAML, too",
+    ),
     "{{ Data.name | 2x }}": ("bad number syntax: '2x'", "2x", "a name begins with a letter"),
     "{{ combine(1, 2) }}": ("unknown name combine", "combine(1, 2)", "fromPairs(concat(toPairs(Data.a)"),
     "{{ difference(1, 2) }}": ("unknown name difference", "difference(1, 2)", "# not in Data.b"),
@@ -60,7 +65,7 @@ ERRORS = {
     "{{ ipaddr('x') }}": ("unknown name ipaddr", "ipaddr('x')", "@validate isIP(value)"),
     "{{ grains['fqdn'] }}": ("unknown name grains", "grains", "the facts are in Facts"),
     "{{ $facts['fqdn'] }}": ("unknown name $facts", "$facts", "the facts are in Facts"),
-    "{{ ansible_fqdn }}": ("unknown name ansible_fqdn", "ansible_fqdn", "no fact has the domain"),
+    "{{ ansible_fqdn }}": ("unknown name ansible_fqdn", "ansible_fqdn", "did you mean Facts.host.info.fqdn?"),
     "{{ ansible_distribution_major_version }}": (
         "unknown name ansible_distribution_major_version",
         "ansible_distribution_major_version",

@@ -190,3 +190,21 @@ def test_parameters_that_a_test_gives_are_checked_against_those_declared(tmp_pat
 def test_a_value_is_shown_in_60_characters_at_most():
     assert shown("x" * 58) == f"'{'x' * 58}'"
     assert shown("x" * 59) == f"'{'x' * 56}..."
+
+
+@pytest.mark.parametrize(
+    ("order", "unused"),
+    [
+        ("hierarchy: {order: ['role:${ Facts.role ?? 1 }', common]}\n", ["rol:db", "role:", "commn", "x-b"]),
+        ("hierarchy: {order: ['{{ 1 }}-b']}\n", ["role:db", "rol:db", "role:", "common", "commn"]),
+        ("hierarchy: {order: ['{{ 1 }}-b', '{{ 1 }}:{{ 2 }}']}\n", []),
+        ("", ["role:db", "rol:db", "role:", "common", "commn", "x-b"]),
+    ],
+)
+def test_an_override_that_no_entry_of_the_order_leads_to_is_a_warning(read, order, unused):
+    overrides = "".join(
+        f"  '{key}': {{}}\n" for key in ("role:db", "rol:db", "role:", "common", "commn", "x-b")
+    )
+    warnings = read(f"{order}overrides:\n{overrides}resources: []\n").manifest.warnings
+    named = [warning.partition(" the override ")[2].partition(" is never used")[0] for warning in warnings]
+    assert named == unused

@@ -96,6 +96,23 @@ async def test_an_error_in_one_template_changes_nothing_and_names_its_place(tmp_
     assert tree(tmp_path / "out") is None
 
 
+async def test_the_errors_of_all_templates_are_said_at_once_and_each_once(tmp_path):
+    part = {
+        "_partials/p": "\n{{ nope }}",
+        "b": "{% include '_partials/p' %}",
+        "c": "{% include '_partials/p' %}",
+    }
+    many = {f"z/{number}": "{{ data.gone }}" for number in range(20)}
+    grow(tmp_path / "templates", {"a": "fine", **part, "d": "{{ data.nme }}", "e": "fine", **many})
+    with pytest.raises(ResourceError) as caught:
+        await look(make(tmp_path, DATA))
+    lines = caught.value.message.splitlines()
+    assert lines[0] == f"{tmp_path}/templates/_partials/p:2:1: 'nope' is undefined"
+    assert lines[1] == f"{tmp_path}/templates/d:1:1: 'dict object' has no attribute 'nme'"
+    assert len(lines) == 9, "ten templates, two with one error"
+    assert tree(tmp_path / "out") is None
+
+
 async def test_an_error_stays_until_its_template_is_repaired(tmp_path):
     grow(tmp_path / "templates", {"a": "1", "b": "{% include '_partials/p' %}", "_partials/p": "fine"})
     scaffold = make(tmp_path)

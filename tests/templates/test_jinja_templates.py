@@ -55,7 +55,7 @@ def test_it_renders_as_jinja_does(source, output):
         ("\n{{ 1 / 0 }}", "division by zero", ("t", 2, 1)),
         ("{{ d.items }}", "can't print a function", ("t", 1, 1)),
         ("{{ {}['x'] and n }}", "'dict object' has no attribute 'x'", ("t", 1, 1)),
-        ("{{ l | random }}", "No filter named 'random'.", ("t", 1, 1)),
+        ("{{ l | random }}", "No filter named 'random'.", ("t", 1, 8)),
         ("{{ [[1]] | sum(start=[]) }}", "sum adds numbers", ("t", 1, 1)),
     ],
 )
@@ -107,10 +107,10 @@ def test_a_misspelt_key_is_suggested_from_the_map_that_lacks_it():
     ("source", "hint"),
     [
         ("{{ ansible_os_family }}", "did you mean Facts.host.info.platformFamily?"),
-        ("{{ Facts.fqdn }}", "did you mean Facts.host.info.hostname?"),
+        ("{{ Facts.fqdn }}", "did you mean Facts.host.info.fqdn?"),
         ("{{ 'x'.format(1) }}", "write '%s:%d' % (host, port)"),
         ("{{ grains['fqdn'] }}", "the facts are in Facts"),
-        ("{{ Facts.host.info.fqdn }}", "no fact has the domain"),
+        ("{{ Facts.host.info.ansible_domain }}", "did you mean Facts.host.info.domain?"),
         ("{{ groups['web'] }}", "a manifest knows only its own host"),
         ("{{ item.name }}", '{item: "{{ item }}"}'),
     ],

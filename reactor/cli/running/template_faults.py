@@ -1,4 +1,4 @@
-"""What is wrong with templates whatever the data are: their syntax, unknown functions, and templates that are not there."""
+"""What is wrong with templates whatever the data are: their syntax, unknown names, and templates that are not there."""
 
 from __future__ import annotations
 
@@ -74,9 +74,11 @@ class _Checks:
                 text, name=name, delimiters=source.delimiters, loader=lambda _name: None
             )
         except TemplateError as error:
-            self._note(error, path)
+            for each in (error, *error.others):
+                self._note(each, path)
             return None
-        for unknown in compiled.unknown_functions(source.functions):
+        is_included = path != source.path
+        for unknown in compiled.unknown_names(source.functions, None if is_included else source.variables):
             self._note(unknown, path)
         return compiled
 

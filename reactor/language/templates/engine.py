@@ -39,8 +39,13 @@ class CompiledTemplate(Protocol):
         and Jet, ``.`` is the value of ``.`` in ``context`` if there is one, else all of ``context``.
         """
 
-    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:
-        """Yield an error for each function that neither the language has nor ``known``, where that can be told."""
+    def unknown_names(
+        self, functions: Collection[str], variables: Collection[str] | None
+    ) -> Iterator[TemplateError]:
+        """Yield an error for each function that neither the language has nor ``functions``, where that can be told.
+
+        The same for variables, unless ``variables``, those that the template gets, are None: not known.
+        """
 
     def references(self) -> Iterator[Reference]:
         """Yield the other templates that it names, as far as the names are in its source and may not be missing."""

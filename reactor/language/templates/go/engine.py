@@ -79,9 +79,13 @@ class GoTemplate(ParsedTemplate[Tree]):
             run = Run(all_functions, templates, budget, missing or MissingValues())
             return run.render((self.name, self.tree.source, self.tree.root), context.get(".", context))
 
-    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:
-        """Yield an error for each function that it calls and that does not exist."""
-        return _unknown_functions(self.name, self.tree, {*FUNCTIONS, *known})
+    def unknown_names(
+        self,
+        functions: Collection[str],
+        variables: Collection[str] | None,  # noqa: ARG002 - as in the protocol
+    ) -> Iterator[TemplateError]:
+        """Yield an error for each function that it calls and that does not exist. All else is looked up in the data."""
+        return _unknown_functions(self.name, self.tree, {*FUNCTIONS, *functions})
 
     def references(self) -> Iterator[Reference]:
         """Yield the templates that it invokes and does not define."""

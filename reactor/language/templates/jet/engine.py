@@ -6,11 +6,19 @@ import posixpath
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from reactor.language.errors import Fault, FunctionError, TemplateError, line_and_column, located
+from reactor.language.errors import (
+    Fault,
+    FunctionError,
+    TemplateError,
+    TemplateSourceError,
+    line_and_column,
+    located,
+)
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader, Reference
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
+from reactor.language.templates.jet.evaluator import no_such_name
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
 from reactor.language.templates.jet.parser import parse
@@ -91,9 +99,17 @@ class JetTemplate(ParsedTemplate[Tree]):
             run = Run({**FUNCTIONS, **functions}, templates, budget, missing or MissingValues())
             return run.render(linked, context)
 
-    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:  # noqa: ARG002 - as in the protocol
-        """Yield nothing: a name that is no function may be a key of the data."""
-        yield from ()
+    def unknown_names(
+        self,
+        functions: Collection[str],
+        variables: Collection[str] | None,  # noqa: ARG002 - as in the protocol
+    ) -> Iterator[TemplateError]:
+        """Yield an error for each function that it calls and that does not exist. All else may be a key of the data."""
+        known = {*FUNCTIONS, *Run.specials, *functions, *self.tree.assigned}
+        for function, offset in self.tree.called.items():
+            if function not in known:
+                fault = no_such_name(function, known)
+                yield located(fault, self.name, self.tree.source, offset, TemplateSourceError)
 
     def references(self) -> Iterator[Reference]:
         """Yield the templates that it extends, imports and includes."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault, FunctionError, LimitFault
+from reactor.language.foreign_names import jet_function_meant
 from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.jet import nodes
@@ -58,6 +59,13 @@ class Scope:
         self.blocks = blocks
 
 
+def no_such_name(name: str, functions: Iterable[str]) -> Fault:
+    """Return the error that there is no variable and none of the ``functions`` of this ``name``."""
+    near = jet_function_meant(name) or closest(name, functions)
+    hint = f"did you mean {near}?" if near else "declare it with :=, or test it with isset"
+    return Fault(f'identifier "{name}" not available in current or parent scope', hint)
+
+
 class Evaluator:
     """Evaluates expressions in the current scope."""
 
@@ -95,9 +103,7 @@ class Evaluator:
     def _identifier(self, node: nodes.Identifier) -> Any:
         found = self._resolve(node.name)
         if found is NOTHING:
-            near = closest(node.name, self._functions)
-            hint = f"did you mean {near}?" if near else "declare it with :=, or test it with isset"
-            raise Fault(f'identifier "{node.name}" not available in current or parent scope', hint)
+            raise no_such_name(node.name, self._functions)
         return found
 
     def _resolve(self, name: str) -> Any:

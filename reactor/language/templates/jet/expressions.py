@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from reactor.language.errors import Fault
@@ -27,6 +28,7 @@ class ExpressionParser(TokenReader):
 
     def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
         super().__init__(source, tokens(source, delimiters))
+        self._tree = nodes.Tree(source)
 
     # Tokens
 
@@ -100,12 +102,27 @@ class ExpressionParser(TokenReader):
                 self._next()
                 node = nodes.Field(token.offset, node, token.text[1:])
             elif not fixed and self._take("("):
-                node = nodes.Call(node.offset, node, self._arguments())
+                node = self._call(node)
                 self._expect(")", "call expression", "closing parenthesis")
             elif not fixed and self._take("["):
                 node = self._index(node)
             else:
                 return node
+
+    def _call(self, base: nodes.Node) -> nodes.Call:
+        """Parse the arguments of a call. The opening parenthesis was read before."""
+        self._note_call(base)
+        call = nodes.Call(base.offset, base, self._arguments())
+        if isinstance(base, nodes.Identifier) and base.name == "isset":
+            self._note_names(call.arguments)
+        return call
+
+    def _note_call(self, base: nodes.Node) -> None:
+        if isinstance(base, nodes.Identifier):
+            self._tree.called.setdefault(base.name, base.offset)
+
+    def _note_names(self, targets: Iterable[nodes.Node]) -> None:
+        self._tree.assigned.update(each.name for each in targets if isinstance(each, nodes.Identifier))
 
     def _term(self, context: str) -> nodes.Node:
         token = self._next()
@@ -178,6 +195,7 @@ class ExpressionParser(TokenReader):
         while self._take(","):
             values.append(self._expression("assignment"))
         self._check_counts(context, targets, values)
+        self._note_names(targets)
         return nodes.Set(first.offset, targets, values, operator(sign) == ":=")
 
     @staticmethod
@@ -198,9 +216,13 @@ class ExpressionParser(TokenReader):
             if self._peek().kind not in ("word", "field"):
                 raise self._unexpected(self._peek(), "pipeline", "field or identifier")
             commands.append(self._command(self._expression("command")))
+            self._note_call(commands[-1].base)
         return commands
 
     def _command(self, base: nodes.Node) -> nodes.Command:
         if isinstance(base, nodes.Call):
             return nodes.Command(base.offset, base.base, base.arguments)
-        return nodes.Command(base.offset, base, self._arguments() if self._take(":") else None)
+        if not self._take(":"):
+            return nodes.Command(base.offset, base, None)
+        self._note_call(base)
+        return nodes.Command(base.offset, base, self._arguments())

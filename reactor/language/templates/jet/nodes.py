@@ -213,3 +213,7 @@ class Tree:
     imports: list[tuple[str, int]] = field(default_factory=list)
     includes: list[tuple[str, int]] = field(default_factory=list)
     """Those whose name is a literal."""
+    called: dict[str, int] = field(default_factory=dict)
+    """The names that it calls as functions, each with the offset of its first call."""
+    assigned: set[str] = field(default_factory=set)
+    """The names that it assigns to, or asks for with ``isset``."""

@@ -19,10 +19,6 @@ def parse(source: str, delimiters: tuple[str, str]) -> nodes.Tree:
 
 
 class _Parser(ExpressionParser):
-    def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
-        super().__init__(source, delimiters)
-        self._tree = nodes.Tree(source)
-
     def parse(self) -> nodes.Tree:
         self._header()
         while self._peek().kind != "end":
@@ -149,6 +145,7 @@ class _Parser(ExpressionParser):
         if closer == "catch":
             if self._peek().kind == "word":
                 name = self._next().text
+                self._tree.assigned.add(name)
             self._close("catch")
             otherwise, _ = self._list(word, "end")
         self._close("end")
@@ -212,8 +209,10 @@ class _Parser(ExpressionParser):
             value = self._expression(context)
             if isinstance(value, nodes.Identifier) and (self._take("=") or self._take(":=")):
                 found.append(nodes.Parameter(value.name, self._expression(context)))
+                self._note_names([value])
             elif isinstance(value, nodes.Identifier):
                 found.append(nodes.Parameter(value.name, None))
+                self._note_names([value] if declaring else ())
             elif declaring:
                 raise Fault(f"parsing {context}: a parameter is a name", "", value.offset)
             else:

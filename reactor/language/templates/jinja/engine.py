@@ -14,6 +14,7 @@ from reactor.language.foreign_names import fact_meant, filter_meant, variable_me
 from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader, Reference
+from reactor.language.templates.jinja.absent_names import absent_filters, absent_names
 from reactor.language.templates.jinja.environment import (
     DEFAULT_DELIMITERS,
     cached_template,
@@ -87,9 +88,20 @@ class JinjaTemplate:
                 self._explain(error, variables)
             return "".join(chunks)
 
-    def unknown_functions(self, known: Collection[str]) -> Iterator[TemplateError]:  # noqa: ARG002 - as in the protocol
-        """Yield nothing: a name that is no function may be a key of the data. Unknown filters are refused before."""
-        yield from ()
+    def unknown_names(
+        self, functions: Collection[str], variables: Collection[str] | None
+    ) -> Iterator[TemplateError]:
+        """Yield an error for each function or variable that is not there. Unknown filters are refused before."""
+        of_jinja = self._environment.globals
+        known = {*functions, *of_jinja}
+        for each in absent_names(self._environment.parse(self._source), self._source, known, variables):
+            near = closest(each.name, (*known, *(variables or ())), _SIMILARITY)
+            hint = variable_meant(each.name) or (f"did you mean {near}?" if near else None)
+            if hint is None and each.what == "variable":
+                hint = (
+                    f"a value of the data is written Data.{each.name}; if it may be missing: | default(...)"
+                )
+            yield TemplateSourceError(f"{each.name!r} is undefined", self._name, each.line, each.column, hint)
 
     def references(self) -> Iterator[Reference]:
         """Yield the templates that it extends, imports and includes."""
@@ -127,11 +139,20 @@ class JinjaTemplate:
     def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
         name = error.name or self._name
         words = error.message or "this is not a template"
-        hint = None
-        if missing := _NO_SUCH.match(words):
-            known = self._environment.filters if missing[1] == "filter" else self._environment.tests
-            hint = _hint_for_absent(missing[1], missing[2], known)
-        return TemplateSourceError(words, name, error.lineno, self._column(name, error.lineno), hint)
+        if _NO_SUCH.match(words):
+            source = self._source if name == self._name else self._loader(name) or ""
+            first, *others = self._absent_filters(name, source)
+            first.others = tuple(others)
+            return first
+        return TemplateSourceError(words, name, error.lineno, self._column(name, error.lineno))
+
+    def _absent_filters(self, name: str, source: str) -> Iterator[TemplateError]:
+        """Yield an error for each filter and test that there is not. There is at least one."""
+        for each in absent_filters(self._environment.parse(source), source, self._environment):
+            known = self._environment.filters if each.what == "filter" else self._environment.tests
+            hint = _hint_for_absent(each.what, each.name, known)
+            words = f"No {each.what} named {each.name!r}."
+            yield TemplateSourceError(words, name, each.line, each.column, hint)
 
     def _column(self, name: str, line: int) -> int:
         """Return the column of the first tag in a line, because Jinja reports only lines."""
