@@ -157,8 +157,10 @@ class Provider(PackageObserver):
         """The other changes that a transaction would make. Raises ResourceError when it would be refused."""
 
     @abstractmethod
-    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
-        """Raise ResourceError if an installation would overwrite a file of another package.
+    async def _refuse_more(self, changes: Changes, others: Others) -> None:
+        """Raise ResourceError if an installation would fail for a reason that a simulation does not test.
+
+        That is a file of another package that would be overwritten, or a package that can't be authenticated.
 
         Only packages that are on this host already are read: nothing is downloaded.
         """
@@ -177,7 +179,7 @@ class Provider(PackageObserver):
                 return NOTHING
             others = await self._simulate(changes)
             if any(not change.step.is_removal for change in changes.values()):
-                await self._refuse_file_conflicts(changes, others)
+                await self._refuse_more(changes, others)
             return others
 
     async def _check_file(self, desired: Desired) -> None:
