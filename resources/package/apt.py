@@ -219,6 +219,8 @@ class Apt(Provider):
             verb = "uninstall" if is_removal else "install"
             raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
         others = parse_simulation(text, await self._names_of(names), self.compare)
+        if not is_removal:
+            self._refuse_to_lose(others.removed, names)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
 
