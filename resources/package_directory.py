@@ -248,8 +248,14 @@ class PackageDirectory(Resource[DirectoryState]):
         done = await self.complete(*arguments)
         if done.exit_code != 0:
             words = f"{self.program} failed with exit code {done.exit_code}"
-            raise ResourceError(words + output_tail(done.stdout, done.stderr))
+            raise ResourceError(
+                words + output_tail(done.stdout, done.stderr), self.hint_for(done.stdout + done.stderr)
+            )
         return done.stdout
+
+    def hint_for(self, output: str) -> str | None:  # noqa: ARG002 - a kind may use it
+        """What to do about a failure with this ``output`` of the program, if it does not say so itself."""
+        return None
 
     async def complete(self, *arguments: str) -> Completed:
         """Run the program to its end, however it ends. Raises ResourceError when it can't be started."""

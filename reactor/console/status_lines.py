@@ -38,12 +38,15 @@ def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bo
 
 
 def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
-    parts = [escaped(run["manifest"]), f"pid {run['pid']}", f"up {seconds(max(now - run['started'], 0))}"]
+    parts = [escaped(run["manifest"]), f"pid {run['pid']}", f"up {seconds(_up(run, now))}"]
     if run["generation"] > 1:
         parts.append(f"generation {run['generation']}")
     if run["mode"] == "noop":
         parts.append("noop")
     yield "  ".join(parts)
+    if moved := run.get("clock_moved"):
+        how = f"set {'forward' if moved > 0 else 'back'} by {seconds(abs(moved))} since the start"
+        yield f"clock  {style('warning', how)}  what is said of times before that is by the old clock"
     if (rejected := run["rejected"]) is not None:
         since = f"since {clock(rejected['time'], now)}; the last valid one stays in force"
         yield f"manifest  {style('failed', 'rejected')}  {since}"
@@ -52,6 +55,11 @@ def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
         )
     if refusal := run.get("journal"):
         yield f"journal  {style('warning', 'not written')}  {escaped(refusal)}; why and events lack what happens"
+
+
+def _up(run: dict[str, Any], now: float) -> float:
+    """The seconds since the start of the run, also if the clock was set; a run of an older version does not say them."""
+    return float(run.get("up", max(now - run["started"], 0.0)))
 
 
 def _end(ended: dict[str, Any] | None, now: float) -> str:

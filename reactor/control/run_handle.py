@@ -9,6 +9,7 @@ from typing import Any
 
 import trio
 
+from reactor.clock import STEP, uptime
 from reactor.control.broadcast import Broadcast
 from reactor.control.full_checks import Answering
 from reactor.control.names import find, names_of, unknown
@@ -56,6 +57,8 @@ class RunHandle:
         self.tally = tally
         self.page_url = page_url
         self.answering: Answering | None = None
+        self._began = uptime()
+        self._clock_ahead = time.time() - self._began
 
     def run_record(self) -> dict[str, Any]:
         """The run as a whole, as a JSON object."""
@@ -64,6 +67,8 @@ class RunHandle:
             "manifest": facts.manifest,
             "pid": facts.pid,
             "started": facts.started,
+            "up": uptime() - self._began,
+            "clock_moved": self._clock_moved(),
             "mode": "noop" if facts.noop else "enforce",
             "generation": tally.generation,
             "rejected": None
@@ -78,6 +83,11 @@ class RunHandle:
             "readers": self.broadcast.listeners,
             "readers_dropped": self.broadcast.dropped,
         }
+
+    def _clock_moved(self) -> float:
+        """The seconds by which the clock of the host was set forward since the start; negative if it was set back."""
+        moved = time.time() - uptime() - self._clock_ahead
+        return moved if abs(moved) > STEP else 0.0
 
     async def status(self, query: StatusQuery) -> str:
         """The answer as JSON. It yields to the event loop in between. Raises UnknownNameError."""

@@ -106,7 +106,7 @@ class Declared(NamedTuple):
     are the refs of the members of a composite, which is changed, failed or ok as they are. ``secrets`` are the
     properties whose values the manifest marks as secret. ``is_covered`` is True if a resource later in the graph
     mounts a file system on its path. ``managed_paths`` are the paths below a purged directory that other resources
-    provide. ``reserved`` are the keys, such as uids, that it must not choose, because other resources claim them.
+    provide. ``reserved`` are the keys, such as uids, that it must not choose or take away, because other resources claim them.
     """
 
     ref: str

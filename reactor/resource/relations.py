@@ -33,8 +33,8 @@ class Relations(NamedTuple):
       each other.
     - ``repairs``: those of ``depends_on`` that may be of no use until this resource has acted. What provides such a path
       still goes first, but its failure does not block this.
-    - ``chooses``: the spaces of claims, such as that of uids, in which this takes a free key. ``declared.reserved`` then
-      has the keys that others claim there.
+    - ``chooses``: the spaces of claims, such as that of uids, in which this takes a free key, or could take away what others
+      claim. ``declared.reserved`` then has the keys that others claim there.
     - ``names``: programs that others start later, so that nothing fails here without them: a dry run tells which are missing.
     """
 

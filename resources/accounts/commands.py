@@ -5,6 +5,7 @@ Each of these programs locks the account files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -34,10 +35,17 @@ _WRITTEN = {
 
 _changing = trio.Lock()
 
+GROUP_IN_USE = "remove the user first, or give the user another group"
+_NUMBER_TAKEN = "choose another number, or change that of its owner first"
 _HINTS = {
-    "group '": "declare the group, and add it to require",
-    "user '": "declare the user, and add it to require",
+    r"group '.*does not exist": "declare the group, and add it to require",
+    r"user '.*does not exist": "declare the user, and add it to require",
+    r"is currently used by process": "end its processes first: loginctl terminate-user NAME, or pkill -u NAME",
+    r"cannot remove the primary group": GROUP_IN_USE,
+    r"[UG]ID .* is not unique|[UG]ID .* already exists": _NUMBER_TAKEN,
+    r"cannot lock ": "another program changes accounts; if none does, remove the lock that one left: ls /etc/*.lock",
 }
+"""What to do, by what the programs say."""
 
 
 async def change(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
@@ -73,9 +81,9 @@ async def _run(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as 
     try:
         await perform(*arguments, input=input)
     except ResourceError as error:
-        missing = "does not exist" in error.message
-        hint = next((hint for word, hint in _HINTS.items() if missing and word in error.message), error.hint)
-        raise ResourceError(error.message, hint or _protection_hint(arguments)) from error
+        hint = next((hint for words, hint in _HINTS.items() if re.search(words, error.message)), error.hint)
+        hint = hint and hint.replace("NAME", arguments[-1])
+        raise ResourceError(error.message, _protection_hint(arguments) or hint) from error
 
 
 def _protection_hint(arguments: Sequence[object]) -> str | None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from reactor import ResourceError, in_thread
+from reactor.resources.accounts.commands import GROUP_IN_USE
 from reactor.resources.accounts.database import GroupLine, PasswdLine, groups, has_entry, users
 from reactor.resources.accounts.user_properties import UserProperties
 from reactor.resources.accounts.user_state import UserState
@@ -20,9 +22,11 @@ from reactor.resources.accounts.user_state import UserState
 
 async def refuse_user(user: UserProperties, state: UserState) -> None:
     """Raise the ResourceError with which the change of ``user`` from ``state`` would fail."""
+    account = state.account
+    if account is not None:
+        _refuse_busy(user, account)
     if user.ensure == "absent":
         return
-    account = state.account
     if user.uid is not None and not user.non_unique and (account is None or account.uid != user.uid):
         taken = next((each.name for each in users() if each.uid == user.uid and each.name != user.name), None)
         _refuse_taken("uid", user.uid, taken)
@@ -33,12 +37,33 @@ async def refuse_user(user: UserProperties, state: UserState) -> None:
     ResourceError.raise_all(problems)
 
 
+def _refuse_busy(user: UserProperties, account: PasswdLine) -> None:
+    """Raise ResourceError if a process of the user prevents the change, as userdel(8) and usermod(8) do."""
+    is_other = user.uid not in (None, account.uid) or user.home not in (None, account.home)
+    if user.ensure == "present" and not is_other:
+        return
+    if (pid := next(_processes_of(account.uid), None)) is not None:
+        verb = "removed" if user.ensure == "absent" else "changed"
+        hint = f"end its processes first: loginctl terminate-user {user.name}, or pkill -u {user.name}"
+        raise ResourceError(f"the user {user.name} can't be {verb} while process {pid} belongs to it", hint)
+
+
+def _processes_of(uid: int) -> Iterator[int]:
+    """The processes with this uid, whether real, effective or saved, that have the root directory of the host."""
+    root = os.stat("/")
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError), open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+            uids = next((line.split()[1:4] for line in status if line.startswith("Uid:")), ())
+            if str(uid) in uids and os.path.samestat(root, os.stat(f"/proc/{pid}/root")):
+                yield int(pid)
+
+
 def refuse_removal(group: GroupLine | None) -> None:
     """Raise ResourceError if ``group`` is the primary group of a user."""
     owner = next((each.name for each in users() if group is not None and each.gid == group.gid), None)
     if group is not None and owner is not None:
         words = f"can't remove the group {group.name}: it is the primary group of the user {owner}"
-        raise ResourceError(words, "remove the user first, or give the user another group")
+        raise ResourceError(words, GROUP_IN_USE)
 
 
 async def refuse_group(name: str, gid: int | None, members: Iterable[str], state: GroupLine | None) -> None:

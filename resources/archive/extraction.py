@@ -68,9 +68,15 @@ def _reporter() -> Callable[[object, int], None]:
     """A callback for each piece of a member. It reports progress, and raises when the check was cancelled."""
     progress = Progress(lambda line: trio.from_thread.run_sync(emit_output, line))
 
-    def report(_member: object, written: int) -> None:
+    last: object = None
+    count = 0
+
+    def report(member: object, written: int) -> None:
+        nonlocal last, count
         trio.from_thread.check_cancelled()
-        progress(lambda: f"unpacked {size_in_words(written)}")
+        if member is not last:
+            last, count = member, count + 1
+        progress(lambda: f"unpacked {size_in_words(written)}, {count} members")
 
     return report
 

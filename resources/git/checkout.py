@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from reactor import in_thread
+from reactor import emit_output, in_thread
 from reactor.hostfs import (
     ErrorContext,
     Parent,
@@ -26,7 +26,7 @@ from reactor.hostfs import (
 )
 from reactor.resources.git.locks import remove_mark_locks, remove_module_locks, remove_old_locks
 from reactor.resources.git.observer import DEPLOYED
-from reactor.resources.git.program import GitError
+from reactor.resources.git.program import GitError, unquoted
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
@@ -40,6 +40,10 @@ _MODE = 0o755
 _FETCHING = "refs/reactor/fetching"
 """There while git fetches into the checkout, and after it was killed."""
 _QUIET = ("--quiet",)
+_LFS_FILTER = r"^filter\.lfs\.(smudge|process)$"
+"""The settings of which one is there where git LFS is set up."""
+_IN_LFS = ":(attr:filter=lfs)"
+"""The files whose content is in git LFS, as a path of git."""
 
 
 class Checkout:
@@ -229,6 +233,23 @@ class Checkout:
             await self._git(path, *everything, commit)
 
     async def _check_out(self, path: str, tip: Tip, *, is_forced: bool) -> None:
+        await self._check_out_files(path, tip, is_forced=is_forced)
+        await self._tell_of_pointers(path)
+
+    async def _tell_of_pointers(self, path: str) -> None:
+        """Say which files are in git LFS, if nothing here fetches their content."""
+        has_filter = await self.desired.git.ask(path, "config", "--get-regexp", _LFS_FILTER)
+        if has_filter.exit_code == 0 or not (
+            names := await self.desired.git.lines(path, "ls-files", _IN_LFS)
+        ):
+            return
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        emit_output(
+            f"only pointers are checked out, as their content is in git LFS: {unquoted(names[0])}{more};"
+            f" install git-lfs, then run git lfs install --system, and git lfs pull in {self.desired.path}"
+        )
+
+    async def _check_out_files(self, path: str, tip: Tip, *, is_forced: bool) -> None:
         force = ("--force",) if is_forced else ()
         if tip.branch is None:
             await self._git(path, "checkout", *_QUIET, *force, "--detach", tip.commit)

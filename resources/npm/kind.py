@@ -23,6 +23,14 @@ _SYNTAX = SpecSyntax(
 _MODULES = "lib/node_modules"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST = 1 << 20
+_UNKNOWN_AUTHORITY = re.compile(
+    r"SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT_LOCALLY|UNABLE_TO_VERIFY_LEAF_SIGNATURE"
+    r"|self-signed certificate|unable to get local issuer certificate"
+)
+_KNOW_AUTHORITIES = (
+    "npm does not use the authorities of the host: name them in the .npmrc of the user it runs as,"
+    " cafile=/etc/ssl/certs/ca-certificates.crt"
+)
 
 
 class Npm(PackageDirectory, kind="npm"):
@@ -72,11 +80,16 @@ class Npm(PackageDirectory, kind="npm"):
             return ()
         if done.exit_code != 0:
             reason = error.get("summary") or error.get("detail") or output_tail(done.stdout, done.stderr)
-            raise ResourceError(f"npm can't ask the registry: {str(reason).strip()}", "check registry")
+            hint = self.hint_for(done.stdout + done.stderr) or "check registry"
+            raise ResourceError(f"npm can't ask the registry: {str(reason).strip()}", hint)
         versions = document.get("versions", [])
         listed = [versions] if isinstance(versions, str) else list(reversed(versions))
         latest = document.get("dist-tags.latest")
         return [latest, *(each for each in listed if each != latest)] if latest else listed
+
+    def hint_for(self, output: str) -> str | None:
+        """What to do where Node.js does not know the authority that signs for the registry, which the host may know."""
+        return _KNOW_AUTHORITIES if _UNKNOWN_AUTHORITY.search(output) else None
 
     def settings(self) -> Mapping[str, str]:
         """The prefix, the registry, and no questions to others."""

@@ -6,7 +6,7 @@
 `rpm_database`) and a catalog of available ones (`catalog`), compares versions (`dpkg_versions`, `rpm_versions`), runs
 programs (`commands`, `apt_arguments`), parses their output (`apt_answers`, `dnf_answers`, `error_lines`) and reads what
 dnf keeps in files (`dnf_files`). `transaction` describes
-what else a transaction changes, and `file_conflicts` which files it would overwrite. `locks` waits for other package
+what else a transaction changes, `file_conflicts` which files it would overwrite, and `apt_trust` what apt can't authenticate. `locks` waits for other package
 managers. `package_files` installs packages from files and URLs, whose signatures `rpm_signatures` verifies. `debconf`
 answers the questions of packages.
 """

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
-from reactor.resources.package import dpkg_versions
+from reactor.resources.package import apt_trust, dpkg_versions
 from reactor.resources.package.apt_answers import (
     parse_policy,
     parse_providers,
@@ -219,10 +219,13 @@ class Apt(Provider):
             verb = "uninstall" if is_removal else "install"
             raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
         others = parse_simulation(text, await self._names_of(names), self.compare)
+        if not is_removal:
+            self._refuse_to_lose(others.removed, names)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
 
-    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
+    async def _refuse_more(self, changes: Changes, others: Others) -> None:
+        await apt_trust.refuse_unauthenticated(installation(changes), self._programs.read)
         if is_overwriting_allowed(self.root):
             return
         files = [change.file for change in changes.values() if change.file]
@@ -270,9 +273,9 @@ class Apt(Provider):
         return [name.partition(":")[0] if name.endswith(left_out) else name for name in names]
 
     def _advice(self, words: str) -> str | None:
-        """A hint for a file that belongs to two packages, which dpkg refuses."""
+        """A hint for a file that belongs to two packages, or for a package that can't be authenticated."""
         found = _OVERWRITE.search(words)
-        return None if found is None else file_conflict(*found.groups())
+        return apt_trust.advice(words) if found is None else file_conflict(*found.groups())
 
     async def _hold(self, names: Collection[str]) -> None:
         await self._mark("hold", names)

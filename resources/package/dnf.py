@@ -196,7 +196,7 @@ class Dnf(Provider):
             )
         return parse_transaction(text, names, self.database.versions())
 
-    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:  # noqa: ARG002 - rpm knows
+    async def _refuse_more(self, changes: Changes, others: Others) -> None:  # noqa: ARG002 - rpm knows
         """As in the base class. The test leaves out signatures, since dnf would import the keys for them."""
         transaction = await self._transaction(changes)
         test = (*self._options, "--cacheonly", "--nogpgcheck", "--setopt=tsflags=test")

@@ -41,6 +41,8 @@ from reactor.resources.package.property_checks import (
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 
+_KEPT = "package that stays"
+"""The space of claims on packages that must not go when another one comes."""
 _NEVER_PACKAGED = ("/etc/reactor/", "/home/", "/media/", "/mnt/", "/proc/", "/root/", "/srv/", "/sys/")
 """Directories in which the Filesystem Hierarchy Standard leaves everything to the host, and that of our manifests."""
 
@@ -133,11 +135,10 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
         Depends on: The configuration of the package manager, above all its repositories; and the file to install.
         """
         units = self._units
-        return (
-            Relations(clears=units)
-            if self._desired.is_removal
-            else Relations(provides=units, depends_on=(*self._provider.settings, *self.source_files()))
-        )
+        if self._desired.is_removal:
+            return Relations(clears=units)
+        needed = (*self._provider.settings, *self.source_files())
+        return Relations(provides=units, depends_on=needed, chooses=(_KEPT,))
 
     def might_provide(self, missing: str) -> bool:
         """Whether ``missing`` may come with it: no path where packages put nothing."""
@@ -157,6 +158,8 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
             return
         name = without_native_architecture(self.name, self._provider.name)
         yield Claim("package", name, {"ensure": "absent" if self._desired.is_removal else "present"})
+        if not self._desired.is_removal:
+            yield Claim(_KEPT, name, {})
         if self.ensure not in WORDS:
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
@@ -216,7 +219,8 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
         """Make all changes in as few transactions as possible."""
-        applied = await members[0]._provider.apply({member.ref: member._desired for member in members})  # noqa: SLF001
+        all_desired = {member.ref: member._desired for member in members}  # noqa: SLF001
+        applied = await members[0]._provider.apply(all_desired, members[0].declared.reserved)  # noqa: SLF001
         for member in members:
             member._others = applied.others.get(member.ref, "")  # noqa: SLF001
         return applied.refusals
@@ -242,7 +246,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
         return provider_of(self.provider)
 
     async def _predict(self) -> str:
-        return await self._provider.predict(self._desired)
+        return await self._provider.predict(self._desired, self.declared.reserved)
 
     async def _apply(self) -> None:
         for refusal in (await self.apply_group([self])).values():

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from reactor import GroupError, ResourceError, emit_output
 from reactor.resources.download.source import is_url
+from reactor.resources.enumeration import listed
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.database import Database, stamps_of
 from reactor.resources.package.error_lines import cause_of, error_lines, failed_scripts
@@ -49,14 +50,16 @@ class Provider(PackageObserver):
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
         super().__init__(database, catalog)
+        self._kept: Collection[str] = ()
         self._preflight = Preflight(self._simulate_desired, self._one_at_a_time)
 
-    async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
+    async def apply(self, all_desired: Mapping[str, Desired], kept: Collection[str] = ()) -> Applied:
         """Change all packages to their desired states, in as few transactions as possible.
 
-        Raises GroupError when a transaction failed and the package that caused it is unknown.
+        No installation removes a package in ``kept``, which the manifest has. Raises GroupError when a transaction failed and the package that caused it is unknown.
         """
         async with self._one_at_a_time:
+            self._kept = kept
             await released(*self.database.locks)
             await self.database.load()
             before = self.database.versions()
@@ -98,7 +101,7 @@ class Provider(PackageObserver):
             if refusals and self._has_lists():
                 raise refusals[desired.name]
 
-    async def predict(self, desired: Desired) -> str:
+    async def predict(self, desired: Desired, kept: Collection[str] = ()) -> str:
         """The other changes that the change of the package would cause, as the end of a sentence.
 
         Raises ResourceError when the transaction would be refused.
@@ -107,7 +110,14 @@ class Provider(PackageObserver):
             return "; what else would change is not known: there are no package lists"
         if missing_rights() is not None and not self.simulates_for_all:
             return f"; what else would change is not known: {self.program} simulates it for root only"
+        self._kept = kept
         return await self._preflight.predict(desired)
+
+    def _refuse_to_lose(self, removed: Collection[str], names: Collection[str]) -> None:
+        """Raise ResourceError if the installation of ``names`` would remove a package that the manifest has."""
+        if lost := [name for name in removed if name in self._kept]:
+            words = f"can't install {listed(list(names))}: that would remove {listed(lost)}, which the manifest has, too"
+            raise ResourceError(words, "the packages exclude each other: remove one from the manifest")
 
     async def fetch_from(self, file: str) -> None:
         """Fetch the lists of a new repository. ``file`` describes it, and is the only file in its directory.
@@ -157,8 +167,10 @@ class Provider(PackageObserver):
         """The other changes that a transaction would make. Raises ResourceError when it would be refused."""
 
     @abstractmethod
-    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
-        """Raise ResourceError if an installation would overwrite a file of another package.
+    async def _refuse_more(self, changes: Changes, others: Others) -> None:
+        """Raise ResourceError if an installation would fail for a reason that a simulation does not test.
+
+        That is a file of another package that would be overwritten, or a package that can't be authenticated.
 
         Only packages that are on this host already are read: nothing is downloaded.
         """
@@ -177,7 +189,7 @@ class Provider(PackageObserver):
                 return NOTHING
             others = await self._simulate(changes)
             if any(not change.step.is_removal for change in changes.values()):
-                await self._refuse_file_conflicts(changes, others)
+                await self._refuse_more(changes, others)
             return others
 
     async def _check_file(self, desired: Desired) -> None:

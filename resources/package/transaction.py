@@ -108,19 +108,41 @@ class Preflight:
         return answer
 
     async def _answer(self, all_desired: list[Desired]) -> None:
-        """Simulate the transaction. If it would be refused, simulate each package alone, to find the culprit."""
+        """Simulate the transaction. If it would be refused, add one package after the other, to find the culprits."""
         for desired in all_desired:
             del self._waiting[desired]
         try:
-            others = await self._simulate({desired.name: desired for desired in all_desired})
+            self._accept(all_desired, await self._simulation_of(all_desired))
         except ResourceError as refusal:
             if len(all_desired) == 1:
                 self._answers[all_desired[0]] = refusal
-                return
-            for desired in all_desired:
-                self._waiting[desired] = None
-                await self._answer([desired])
-            return
+            else:
+                await self._find_culprits(all_desired)
+
+    async def _find_culprits(self, all_desired: list[Desired]) -> None:
+        well: list[Desired] = []
+        others = NOTHING
+        for desired in all_desired:
+            try:
+                others = await self._simulation_of([*well, desired])
+            except ResourceError as refusal:
+                self._answers[desired] = await self._refusal_of(desired, refusal)
+            else:
+                well.append(desired)
+        self._accept(well, others)
+
+    async def _refusal_of(self, desired: Desired, together: ResourceError) -> ResourceError:
+        """Why ``desired`` alone would be refused; if it would not, why it would be ``together`` with the others."""
+        try:
+            await self._simulation_of([desired])
+        except ResourceError as refusal:
+            return refusal
+        return together
+
+    async def _simulation_of(self, all_desired: list[Desired]) -> Others:
+        return await self._simulate({desired.name: desired for desired in all_desired})
+
+    def _accept(self, all_desired: list[Desired], others: Others) -> None:
         for desired in all_desired:
             companions = [each.name for each in all_desired if each is not desired]
             self._answers[desired] = others.description(beginning(companions, would=True))

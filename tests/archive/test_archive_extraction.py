@@ -1,6 +1,7 @@
 """Unpacking: what comes out, where, whose it is; and that a bad archive leaves nothing anywhere."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -265,6 +266,7 @@ async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch
     _, story = await converge_once(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     lines = [event.line for event in story.all(Output)]
     assert lines[-1].startswith("unpacked 4.9")
+    assert re.fullmatch(r".*, [1-9][0-9]* members", lines[-1])
 
 
 async def test_a_timeout_of_the_check_ends_the_unpacking_and_leaves_nothing(server, tmp_path):

@@ -2,6 +2,7 @@ import json
 import os
 import socket
 import stat
+import time
 from contextlib import suppress
 
 import pytest
@@ -457,3 +458,16 @@ async def test_a_hundred_clients_at_once_are_all_answered(tmp_path):
                 nursery.start_soon(ask)
     assert {len(answer["resources"]) for answer in answers} == {50}
     assert len(answers) == 100
+
+
+@pytest.mark.parametrize(("step", "moved"), [(7200, 7200), (-7200, -7200), (30, 0)])
+async def test_the_status_says_that_the_clock_was_set_and_how_long_the_run_is_up(
+    tmp_path, monkeypatch, step, moved
+):
+    async with controlled(tmp_path, scripted("a")) as world:
+        await world.story.converged()
+        now = time.time
+        monkeypatch.setattr(time, "time", lambda: now() + step)
+        run = (await world.status())["run"]
+    assert run["clock_moved"] == pytest.approx(moved, abs=1)
+    assert 0 < run["up"] < 60

@@ -46,6 +46,15 @@ def test_a_run_that_is_fine_is_two_lines():
     assert last == "ok 1  (converged, 1 change)"
 
 
+@pytest.mark.parametrize(
+    ("moved", "words"), [(10800.0, "set forward by 3 h 0 min"), (-90.0, "set back by 1 min 30 s")]
+)
+def test_a_clock_that_was_set_is_told_and_does_not_change_how_long_the_run_is_up(moved, words):
+    first, second, *_ = told(run={"up": 5.0, "clock_moved": moved}).splitlines()
+    assert "  up 5 s" in first
+    assert second.startswith(f"clock  {words} since the start  ")
+
+
 def test_the_worst_comes_first():
     states = ["ok", "changed", "would_change", "unknown", "skipped", "blocked", "failed"]
     lines = told(*({"ref": f"a#{state}", "state": state} for state in states)).splitlines()[1:-1]

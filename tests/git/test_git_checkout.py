@@ -9,7 +9,7 @@ import trio
 from git_worlds import FILES, Origin, git
 
 from reactor import ResourceError
-from reactor.engine.events import Result
+from reactor.engine.events import Output, Result
 from reactor.resource.backup_store import state_directory_for
 from reactor.resources.git import Git
 from reactor.resources.git.checkout import _KEPT
@@ -583,3 +583,14 @@ async def test_a_checkout_that_a_full_disk_has_stopped_halfway_is_completed(plac
         assert (await place.converge())[0] is Result.FAILED
     await place.must_change()
     assert place.files() == {**FILES, **NEW}
+
+
+async def test_a_checkout_says_that_it_has_only_the_pointers_of_git_lfs(place):
+    place.origin.commit(
+        {".gitattributes": "*.bin filter=lfs\n", "a.bin": "version 1\n", "b.bin": "version 1\n"}
+    )
+    async with running(place.resource()) as story:
+        await story.converged()
+    [line] = [event.line for event in story.all(Output) if "LFS" in event.line]
+    assert ": a.bin and 1 more;" in line
+    assert f"git lfs pull in {place.path}" in line

@@ -479,3 +479,29 @@ async def test_what_an_earlier_version_left_alone_has_to_be_recorded_too():
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
         User(**{"name": "alice", **properties})
+
+
+@pytest.fixture
+def at_work():
+    """A process of the uid 4243."""
+    with subprocess.Popen(["setpriv", "--reuid", "4243", "sleep", "60"]) as process:
+        while os.stat(f"/proc/{process.pid}").st_uid != 4243:
+            assert process.poll() is None
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"ensure": "absent"}, {"uid": 4244}, {"home": "/home/elsewhere"}], ids=str
+)
+async def test_a_user_who_is_at_work_is_not_changed_and_a_dry_run_says_so(at_work, wanted):
+    await converge_once(User(name="busy", uid=4243))
+    for noop in (True, False):
+        _, story = await converge_once(User(name="busy", **wanted), options=RunOptions(noop=noop))
+        [check] = story.checks("user#busy")
+        assert str(at_work.pid) in check.error
+        assert check.hint == "end its processes first: loginctl terminate-user busy, or pkill -u busy"
+    at_work.kill()
+    at_work.wait()
+    _, story = await converge_once(User(name="busy", **wanted))
+    assert story.checks("user#busy")[0].error is None

@@ -244,3 +244,11 @@ async def test_a_dry_run_says_that_what_is_immutable_keeps_the_packages(converge
             for noop in (True, False):
                 assert (await converge(noop=noop, **wanted))[0] is Result.FAILED
                 assert sorted(tmp_path.rglob("*")) == before or not noop
+
+
+@pytest.mark.parametrize(
+    "words", ["npm error code SELF_SIGNED_CERT_IN_CHAIN", "reason: unable to get local issuer certificate"]
+)
+def test_npm_gets_a_hint_when_it_does_not_know_the_authority_of_the_registry(words, tmp_path):
+    assert "cafile=/etc/ssl/certs/ca-certificates.crt" in Npm(name=str(tmp_path)).hint_for(words)
+    assert Npm(name=str(tmp_path)).hint_for("npm error code E404") is None

@@ -156,3 +156,19 @@ def test_what_does_not_go_together_is_refused(properties, wrong):
         Package(name="app", **properties)
     (error,) = raised.value.errors()
     assert {problem.path[0] for problem in error["ctx"]["error"].problems} == {wrong}
+
+
+async def test_a_dry_run_says_that_a_package_can_not_be_authenticated(apt):
+    sources = apt.root / "etc/apt/sources.list"
+    sources.write_text(sources.read_text().replace("[trusted=yes] ", "[allow-insecure=yes] "))
+    apt.update()
+    would = await converge(package(apt, "dependent"), noop=True)
+    assert would.error == (
+        f"apt can't authenticate app and dependent: the lists of copy:{apt.repository}/ are not signed"
+    )
+    check = await converge(package(apt, "dependent"))
+    assert check.hint == would.hint
+    assert "trusted: true" in check.hint
+    assert apt.packages == {}
+    (apt.root / "etc/apt/apt.conf.d/careless").write_text('APT::Get::AllowUnauthenticated "true";\n')
+    assert (await converge(package(apt, "dependent"), noop=True)).result is Result.WOULD_CHANGE

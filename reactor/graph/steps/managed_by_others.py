@@ -42,7 +42,8 @@ def find_reserved(builder: GraphBuilder) -> None:
     spaces = {vertex: chosen for vertex in builder.managed if (chosen := builder.relations(vertex).chooses)}
     if not spaces:
         return
-    every = [claim for claim in builder.claims.everything if claim.space in set().union(*spaces.values())]
+    wanted = set().union(*spaces.values())
+    every = [claim for claim in builder.claims.everything if claim.space in wanted]
     reserved = cache(lambda chosen: frozenset(claim.key for claim in every if claim.space in chosen))
     for vertex, chosen in spaces.items():
         resource = builder.resources[vertex]
