@@ -197,7 +197,7 @@ async def test_a_server_that_does_not_know_the_accounts(tmp_path, signers):
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_certificate_that_expires_soon(tmp_path, signers):
+async def test_a_certificate_that_expires_soon(tmp_path, signers, reactor):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     soon = dt.datetime.now(dt.UTC) + dt.timedelta(days=3)
@@ -213,6 +213,8 @@ async def test_a_certificate_that_expires_soon(tmp_path, signers):
         async with operator_session(made.directory) as js:
             await make_streams(js, wanted_streams())
         found = await examine(made.directory, signers)
+        status = await trio.to_thread.run_sync(reactor, "fleet", "status", "--home", made.directory)
+    assert f"certificate of {url}: it expires on " in status.err
     assert list(wrong_ones(found)) == [f"certificate of {url}"]
     assert wrong_ones(found)[f"certificate of {url}"].problem.startswith("it expires on ")
     assert any(each.name == f"CA {tmp_path}/ca.pem" and each.seen.startswith("good until") for each in found)
