@@ -69,8 +69,10 @@ class Lease:
 
 
 class Driver:
-    """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
+    """Drives one channel.
 
+    ``on_state`` gets each new state, with a sentence for display; and for what a state waits, at most once in each
+    ``interval``, since each host that reports may change that.
     ``on_trouble`` gets each failure of the network or the servers, and each document that can't be read, once until a
     step succeeds.
     """
@@ -95,7 +97,8 @@ class Driver:
         self._reported_troubles: set[str] = set()
         self._interval = interval
         self._trigger = DebouncedEvent()
-        self._reported: tuple[str, str] | None = None
+        self._reported: tuple[str, str] = ("", "")
+        self._reported_at = 0.0
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
         """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
@@ -179,9 +182,10 @@ class Driver:
         return state
 
     def _report(self, state: ChannelState, why: str) -> None:
-        report = (f"{state.phase} {state.serial} {state.wave}", why)
-        if report != self._reported:
-            self._reported = report
+        report, now = (f"{state.phase} {state.serial} {state.wave}", why), trio.current_time()
+        is_new = report[0] != self._reported[0]
+        if is_new or (report != self._reported and now >= self._reported_at + self._interval):
+            self._reported, self._reported_at = report, now
             self._on_state(state, why)
 
     def _woken(self, _: object) -> None:
