@@ -189,12 +189,13 @@ def test_hosts_for_people_and_for_programs(fleet):
 
 def test_status_lists_only_hosts_that_are_not_well(fleet):
     done = fleet("status", "-l", "group:eu")
-    head, why, *rest = done.out.splitlines()
+    head, why, waits, *rest = done.out.splitlines()
     assert (
         head
         == "web: release 42 rolling 50 %, in force on 2 of 2; 1 converged, 1 failed; NO DRIVER: it stands still"
     )
     assert why == "  wave 1 % is good (ann)"
+    assert waits.startswith("  waits: ")
     assert [line.split(":")[0].strip() for line in rest] == ["web2"]
     whole = fleet("status").out
     assert "rolling 50 %, in force on 3 of 6; " in whole, "two are at the release before, one was never heard"

@@ -179,6 +179,20 @@ async def test_who_looks_on_while_another_drives_learns_how_it_ended(fleet):
     assert (ended[0].phase, ended[0].by, seen) == (Phase.DONE, "ann", [Phase.ROLLING, Phase.DONE])
 
 
+async def test_who_looks_on_while_another_drives_learns_what_the_wave_waits_for(fleet):
+    said = []
+    async with fleet.fleet_server.connected() as js:
+        await put_state(js, state(wave=10_000))
+        await put_host(js, "web1")
+        ann = Driver(js, "web", "ann")
+        ben = Driver(js, "web", "ben", on_state=lambda _, why: said.append(why))
+        assert await ann.lease.keep()
+        assert not await ben.lease.keep()
+        await ben._step_if_allowed()
+    (why,) = said
+    assert "have not reported since the wave began" in why
+
+
 async def test_what_a_wave_waits_for_is_said_once_in_each_interval_however_many_hosts_report(autojump_clock):
     said = []
     js = JetStream(Connection(Options(servers=("nats://127.0.0.1:1",))))

@@ -95,6 +95,8 @@ def _status_lines(found: list[Overview]) -> list[str]:
     lines = [] if found else ["no channel has a release"]
     for each in found:
         lines += _head(each)
+        unmet = [condition.words for condition in each.gate if not condition.met]
+        lines += [f"  waits: {escaped(unmet[0])}"] if unmet else []
         unwell = each.unwell()
         lines += map(_host_line, unwell[:_MOST_SHOWN])
         lacks = [

@@ -23,7 +23,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
-from reactor.fleet.rollout.step import next_step
+from reactor.fleet.rollout.step import Step, next_step
 
 LEASE = 15
 """Seconds for which a lease is taken. It is renewed after a third."""
@@ -159,8 +159,13 @@ class Driver:
     async def _look_on(self) -> ChannelState | None:
         state, _ = await self._channels.read(self.channel)
         if state is not None:
-            self._report(state, state.why)
+            found = Step(None, state.why) if state.phase in _ENDED else await self._next(state)
+            self._report(state, state.why if found.state else found.why)
         return state
+
+    async def _next(self, state: ChannelState) -> Step:
+        hosts = await read_views(self._js, self.channel, state.serial)
+        return next_step(state, hosts, await self._channels.clock.measure(), self._name)
 
     async def step(self) -> ChannelState | None:
         """Decide the next state, and write it if the lease is still valid. Raises LinkError, DocumentError."""
@@ -170,8 +175,7 @@ class Driver:
         if state.phase in _ENDED:
             self._report(state, state.why)
             return state
-        hosts = await read_views(self._js, self.channel, state.serial)
-        found = next_step(state, hosts, await self._channels.clock.measure(), self._name)
+        found = await self._next(state)
         if found.state is not None and self.lease.held:
             try:
                 await self._channels.write(found.state, revision)
