@@ -61,6 +61,9 @@ class SimReleases:
         self._arrived = Arrived(bundle, copy)
         return self._arrived
 
+    async def require_room(self, size: int) -> None:
+        """There is room for everything."""
+
     async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
         """Keep one more chunk."""
         self._data += data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from reactor.language.expression.scope import TextMap
 from reactor.manifest.expression_context import DataDigest, ExpressionContext
 from reactor.manifest.expression_functions import ExpressionFunctions
+from reactor.manifest.source import base_of
 from reactor.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Inputs(NamedTuple):
         names = {"Facts": self.facts, "Data": data, "Environ": environ, "Secrets": declared, **_UNITS}
         of_data, of_secrets = (("Data", *path) for path in secrets), (("Secrets", name) for name in declared)
         functions = ExpressionFunctions(
-            os.path.dirname(os.path.abspath(source.file)),
+            base_of(source.file),
             names,
             frozenset((*of_data, *of_secrets)),
             strict=strict,

@@ -28,7 +28,7 @@ from reactor.manifest.nodes import Mapping, Sequence, items_of_long_nodes
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
-from reactor.manifest.source import Problems, read_source
+from reactor.manifest.source import Problems, base_of, read_source
 from reactor.manifest.values import DEFAULTS, NO_DEFAULTS
 from reactor.manifest.yaml_tree import parsed
 from reactor.resource.composite import Composite
@@ -229,7 +229,7 @@ class ManifestLoader:
 
     def _secrets_in(self, root: Mapping, problems: Problems) -> Secrets:
         """Return the secrets that the file declares, and those of the files that apply it."""
-        base = os.path.dirname(os.path.abspath(problems.source.file))
+        base = base_of(problems.source.file)
         found, reads = secrets_of(root, problems, self._inputs.secret_reader, base)
         self._resource_table.files.update(dict.fromkeys(sorted(reads)))
         return found.over(self._secrets)

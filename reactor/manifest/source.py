@@ -159,6 +159,16 @@ def read_source(
         return _not_text(file, what, content, error)
 
 
+def base_of(file: str) -> str:
+    """Return the directory at which the relative paths in the manifest ``file`` start.
+
+    If it is a link, that is the directory to which it leads now. When the link is switched to another directory, as at
+    each release, the files beside the new manifest are not those of this one.
+    """
+    directory = os.path.dirname(os.path.abspath(file))
+    return os.path.realpath(directory) if os.path.islink(directory) else directory
+
+
 def with_line_feeds(text: str) -> str:
     """Return ``text`` with each line end as a line feed. As in YAML, a carriage return alone is a line end too."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

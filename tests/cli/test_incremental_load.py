@@ -110,6 +110,24 @@ def test_only_the_edited_items_are_read(loads: Loads):
     assert after["file#/srv/x3"].model_dump()["content"] == "another"
 
 
+def test_all_is_read_when_the_manifest_is_the_same_in_another_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A link to the directory was switched, so relative paths lead to other files."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "current"
+    link.symlink_to("old")
+    loads = Loads(link, monkeypatch)
+    text = text_of().replace("content: text 3", "source: files/3")
+    loads.load(text)
+    link.unlink()
+    link.symlink_to("new")
+    found = loads.load(text).graph.resources["file#/srv/x3"]
+    assert loads.read == ["all"]
+    assert [*found.source_files()] == [f"{tmp_path}/new/files/3"]
+
+
 def test_a_second_edit_is_compared_with_the_first(loads: Loads):
     loads.load(text_of())
     loads.load(once := text_of().replace("text 3", "another"))

@@ -51,6 +51,14 @@ def test_hosts_outside_the_wave_are_not_counted():
     assert found(Gate(), [host("web1"), outside])["max_silent"][1].startswith("0 of 1")
 
 
+def test_the_hosts_that_a_wave_waits_for_are_named():
+    silent = [HostView(f"web{number}", 5) for number in range(5)]
+    assert found(Gate(), [host("well"), *silent])["max_silent"] == (
+        False,
+        "5 of 6 have not reported since the wave began, 0 may be silent: web0, web1, web2, ...",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "hours"),
     [

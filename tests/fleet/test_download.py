@@ -2,6 +2,7 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 from buckets import make_store
@@ -9,7 +10,7 @@ from killed_steps import killed_before_step
 from nats_servers import PATIENCE, NatsServer
 
 from reactor.fleet.bundle.digest import digest_of
-from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.errors import BundleError, NoRoomError
 from reactor.fleet.bundle.incoming import Arrived, IncomingBundle
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host.disk import DiskReleases
@@ -91,6 +92,26 @@ async def test_what_has_another_size_is_refused_before_it_fills_the_disk(objects
     await objects.delete(RELEASE.bundle)
     with pytest.raises(MissingError):
         await download(objects, RELEASE, store)
+
+
+async def test_a_bundle_for_which_the_disk_has_no_room_does_not_fill_it(objects, tmp_path, monkeypatch):
+    with pytest.raises(LinkError):
+        await download(objects, RELEASE, Counting(tmp_path / "state", most=4))
+    store, really = Counting(tmp_path / "state"), os.statvfs
+    needed = 2 * len(DATA) - 4 * CHUNK + (16 << 20)
+    for free in (needed - 1, needed + 4 * CHUNK):
+        room = SimpleNamespace(f_bavail=free, f_frsize=1)
+        monkeypatch.setattr(
+            os, "statvfs", lambda path, room=room: room if "downloads" in path else really(path)
+        )
+        if free < needed:
+            with pytest.raises(
+                NoRoomError, match=f"a bundle needs {needed:,} bytes on the disk of .*, and {free:,} are free"
+            ):
+                await download(objects, RELEASE, store)
+            assert (store.chunks, os.listdir(tmp_path / "state/fleet/downloads")) == ([], [])
+    await download(objects, RELEASE, store)
+    assert store.content() == DATA
 
 
 async def test_a_damaged_bundle_is_forgotten_so_that_the_next_attempt_brings_it_again(objects, tmp_path):

@@ -227,7 +227,9 @@ def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, pl
 
     assert fleet("pause", "web", "--why", "we look").out == "web: release 1 is paused, wave 10 %\n"
     done = fleet("pause", "web")
-    assert (done.code, done.err) == (1, "error[R1003]: release 1 of web is paused, so it can't be paused\n")
+    assert done.code == 1
+    words = "error[R1003]: release 1 of web is paused, so it can't be paused\nhint: see reactor fleet rollout web\n"
+    assert done.err == words
     state = json.loads(fleet("resume", "web", "--format", "json").out)
     assert (state["state"], state["wave"]) == ("rolling", 1000)
     assert fleet("advance", "web").out == "web: release 1 is rolling, wave 100 %\n"

@@ -21,8 +21,9 @@ from reactor.fleet.event_batch import BATCH, COMPRESSED_ABOVE, batch_id_of, deco
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.operator.events import fleet_events
 from reactor.fleet.operator.explanation import explained
-from reactor.fleet.operator.known_hosts import FleetView, KnownHost, read_fleet, unknown_of
+from reactor.fleet.operator.known_hosts import FleetView, HostLine, KnownHost, read_fleet, unknown_of
 from reactor.fleet.operator.live_fleet import LiveFleet
+from reactor.fleet.operator.overview import Overview
 from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.hosts import HostPhase
@@ -188,17 +189,25 @@ def test_hosts_for_people_and_for_programs(fleet):
 
 def test_status_lists_only_hosts_that_are_not_well(fleet):
     done = fleet("status", "-l", "group:eu")
-    head, why, *rest = done.out.splitlines()
+    head, why, waits, *rest = done.out.splitlines()
     assert (
         head
         == "web: release 42 rolling 50 %, in force on 2 of 2; 1 converged, 1 failed; NO DRIVER: it stands still"
     )
     assert why == "  wave 1 % is good (ann)"
+    assert waits.startswith("  waits: ")
     assert [line.split(":")[0].strip() for line in rest] == ["web2"]
     whole = fleet("status").out
     assert "rolling 50 %, in force on 3 of 6; " in whole, "two are at the release before, one was never heard"
     assert "1 held, 1 never heard, 1 rejected" in whole
     assert "web1:" not in whole
+
+
+def test_status_lists_first_the_hosts_that_failed_and_then_those_that_say_nothing():
+    phases = ("moving", "failed", "never heard", "converged", "rejected", "silent")
+    hosts = tuple(HostLine(str(number), "web", phase, 1, 0, True, "") for number, phase in enumerate(phases))
+    urgent = [host.phase for host in Overview(state(), hosts, None).unwell()]
+    assert urgent == ["failed", "rejected", "never heard", "silent", "moving"]
 
 
 def test_an_expelled_host_makes_no_alarm_and_is_no_host_of_the_fleet():

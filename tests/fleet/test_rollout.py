@@ -284,8 +284,9 @@ def test_what_people_may_do_in_which_phase(act, phase):
         assert (new.by, new.why, new.since) == ("ann", "because", 1000.0)
         assert (new.phase, new.wave) != (state.phase, state.wave)
     else:
-        with pytest.raises(RolloutError, match=f"release 42 of web is {phase}, so it can't be "):
+        with pytest.raises(RolloutError, match=f"release 42 of web is {phase}, so it can't be ") as caught:
             act(state, ANN)
+        assert ("--again 42" in caught.value.hint) is (phase is Phase.REVERTED)
 
 
 def test_refusals_say_why():

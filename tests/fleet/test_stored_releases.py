@@ -5,10 +5,10 @@ import json
 import pytest
 import trio
 from fleet_server import FleetServer
-from known_fleet import put_host, remember
+from known_fleet import put_host, remember, summary
 from signers_of_tests import new_key, public, signers_of
 
-from reactor.fleet.bucket_names import BUNDLES, HOSTS
+from reactor.fleet.bucket_names import BUNDLES, HOSTS, STATE
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.operator.stored_releases import find_release, published_release
 from reactor.fleet.release.pin import Pin
@@ -244,3 +244,17 @@ def test_a_pin_below_the_floor_is_refused_and_its_bundle_can_be_signed_anew(flee
     draft = answered(fleet("release", "lost", *again))["release"]
     for name in (draft, "lost/9"):
         assert fleet("pin", "old1", name, "--key", world.ann).code == 0
+
+
+def test_servers_that_lost_their_data_begin_no_release_that_hosts_refuse(world, fleet):
+    report = summary("gone1", channels=("gone",)).to_bytes()
+    world.ask(lambda js: js.key_value(STATE).put("gone1", report))
+    begin = ("release", world.site, "gone", "--key", world.ann)
+    done = fleet(*begin)
+    assert (done.code, done.out) == (1, "")
+    assert (
+        "hosts have release 42 of gone, and the servers know none: they may have lost their data\n"
+        in done.err
+    )
+    assert "hint: begin above it: --serial 43\n" in done.err
+    assert fleet(*begin, "--serial", "43").out.startswith("release 43 of gone begins ")

@@ -10,9 +10,10 @@ from nats_servers import PATIENCE
 from sim_fleet import SimFleet
 
 from reactor.fleet.bucket_names import HOSTS
-from reactor.fleet.link.connection import connected
+from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
 from reactor.fleet.operator import drive
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
@@ -176,3 +177,33 @@ async def test_who_looks_on_while_another_drives_learns_how_it_ended(fleet):
             assert (await ann.step()).phase is Phase.DONE
             await trio.sleep_forever()
     assert (ended[0].phase, ended[0].by, seen) == (Phase.DONE, "ann", [Phase.ROLLING, Phase.DONE])
+
+
+async def test_who_looks_on_while_another_drives_learns_what_the_wave_waits_for(fleet):
+    said = []
+    async with fleet.fleet_server.connected() as js:
+        await put_state(js, state(wave=10_000))
+        await put_host(js, "web1")
+        ann = Driver(js, "web", "ann")
+        ben = Driver(js, "web", "ben", on_state=lambda _, why: said.append(why))
+        assert await ann.lease.keep()
+        assert not await ben.lease.keep()
+        await ben._step_if_allowed()
+    (why,) = said
+    assert "have not reported since the wave began" in why
+
+
+async def test_what_a_wave_waits_for_is_said_once_in_each_interval_however_many_hosts_report(autojump_clock):
+    said = []
+    js = JetStream(Connection(Options(servers=("nats://127.0.0.1:1",))))
+    driver = Driver(
+        js, "web", "ann", on_state=lambda found, why: said.append((found.wave, why)), interval=5.0
+    )
+    for wave in (100, 10_000):
+        for number in range(60):
+            driver._report(state(wave=wave), f"{60 - number} hosts have not reported")
+            await trio.sleep(0.25)
+    assert [why for wave, why in said if wave == 100] == [
+        f"{left} hosts have not reported" for left in (60, 40, 20)
+    ]
+    assert len(said) == 6

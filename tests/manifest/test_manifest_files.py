@@ -2,10 +2,12 @@ import errno
 import gc
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from small_kinds import KINDS
 
+from reactor.loading import load
 from reactor.manifest import directories, read_manifests, source
 from reactor.manifest.source import MAX_BYTES, LineMap
 from reactor.resource.diagnostic import ManifestError
@@ -171,3 +173,22 @@ def test_the_garbage_collector_is_left_as_it_was_found(read):
 )
 def test_offsets_become_lines_and_columns_from_1(text, at, place):
     assert LineMap.of("f", text).place(at) == ("f", *place)
+
+
+def test_files_beside_a_manifest_stay_its_own_when_the_link_to_its_directory_is_switched(tmp_path):
+    """As at a release: until the new manifest is loaded, the old one must not apply the files of the new one."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "motd").write_text(name)
+        (tmp_path / name / "manifest.yaml").write_text(
+            'resources:\n  - file:\n      - /etc/motd: {ensure: present, owner: root, group: root, mode: "0644", source: motd}\n'
+        )
+    (tmp_path / "current").symlink_to("old")
+    (tmp_path / "root.yaml").write_text("resources:\n  - apply:\n      - current/manifest.yaml: {}\n")
+    for switched, path in (("new", "current/manifest.yaml"), ("old", "root.yaml")):
+        before = os.readlink(tmp_path / "current")
+        found = load(str(tmp_path / path)).graph.resources["file#/etc/motd"]
+        (tmp_path / "current").unlink()
+        (tmp_path / "current").symlink_to(switched)
+        (file,) = found.source_files()
+        assert Path(file).read_text() == before

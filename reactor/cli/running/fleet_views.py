@@ -17,6 +17,8 @@ from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, warn_of_no_leader, within, within_until_signal
 from reactor.console.number_format import counted
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.status import Status
+from reactor.fleet.operator.doctor.judgements import certificate_check
 from reactor.fleet.operator.explanation import TWIN, explained
 from reactor.fleet.operator.failures import failures
 from reactor.fleet.operator.keyring import KeyringError
@@ -40,8 +42,20 @@ _Chosen = list[tuple[KnownHost, list[HostLine]]]
 
 
 def _fleet(home: str, *channels: str) -> FleetView:
-    """Read the fleet. Says if it may have changed since, and which hosts the servers have forgotten."""
-    fleet = within(home, lambda js: read_fleet(js, channels))
+    """Read the fleet.
+
+    Says if it may have changed since, which hosts the servers have forgotten, and whether the certificate of the server
+    expires soon.
+    """
+
+    async def read(js: JetStream) -> tuple[FleetView, Status]:
+        return await read_fleet(js, channels), js.connection.status
+
+    fleet, status = within(home, read)
+    if status.certificate_ends is not None:
+        check = certificate_check(f"certificate of {status.server}", status.certificate_ends)
+        if not check.ok:
+            notice(f"{check.name}: {check.problem}", check.hint)
     if fleet.unknown:
         notice(
             _unknown_words(fleet),
@@ -81,6 +95,8 @@ def _status_lines(found: list[Overview]) -> list[str]:
     lines = [] if found else ["no channel has a release"]
     for each in found:
         lines += _head(each)
+        unmet = [condition.words for condition in each.gate if not condition.met]
+        lines += [f"  waits: {escaped(unmet[0])}"] if unmet else []
         unwell = each.unwell()
         lines += map(_host_line, unwell[:_MOST_SHOWN])
         lacks = [

@@ -11,7 +11,7 @@ from reactor.loading import LoadedManifest, load
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.item_lines import ItemLines
 from reactor.manifest.manifest import read_manifests
-from reactor.manifest.source import Source, read_source
+from reactor.manifest.source import Source, base_of, read_source
 from reactor.resource.base import Resource
 from reactor.resource.declared import Declared, declare
 
@@ -32,6 +32,7 @@ class IncrementalLoader:
         self._require_allowed = require_allowed
         self._before: LoadedManifest | None = None
         self._lines: ItemLines | None = None
+        self._base: str | None = None
 
     def load(self, inputs: Inputs) -> LoadedManifest:
         """Load the newest version. Raises ManifestError."""
@@ -39,11 +40,12 @@ class IncrementalLoader:
         if source is not None and (edited := self._edited(source, inputs)) is not None:
             return edited
         self._before = self._lines = None
+        base = None if source is None else base_of(source.file)
         unsaved = {} if source is None else {os.path.abspath(source.file): source.text}
         loaded = load(self._names, inputs._replace(unsaved=unsaved))._replace(inputs=inputs)
         self._require_allowed(loaded.graph.resources.values())
         if source is not None and (lines := _lines_of(source, loaded)) is not None:
-            self._before, self._lines = loaded, lines
+            self._before, self._lines, self._base = loaded, lines, base
         return loaded
 
     def _source(self) -> Source | None:
@@ -56,7 +58,9 @@ class IncrementalLoader:
     def _edited(self, source: Source, inputs: Inputs) -> LoadedManifest | None:
         """The new version, if it differs from the one before in some items only. None if all must be loaded."""
         before, lines = self._before, self._lines
-        if before is None or lines is None or (edit := lines.edit(source.text)) is None:
+        if before is None or lines is None or base_of(source.file) != self._base:
+            return None
+        if (edit := lines.edit(source.text)) is None:
             return None
         refs = before.graph.refs
         olds = [before.graph.resources[refs[index]] for index in edit.edited]

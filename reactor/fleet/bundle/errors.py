@@ -15,3 +15,7 @@ class BundleError(ReactorError):
     """A bundle is refused: it is damaged, too large, or not the one that was announced. Nothing has changed."""
 
     code = "R0802"
+
+
+class NoRoomError(BundleError):
+    """The disk has no room for a bundle; it may have later."""

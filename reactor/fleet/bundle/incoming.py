@@ -16,8 +16,12 @@ import os
 from contextlib import suppress
 from typing import IO, NamedTuple
 
+from reactor.fleet.bundle.errors import NoRoomError
+
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE = 0o600
+_RESERVE = 16 << 20
+"""Bytes that stay free for the journal and for others."""
 
 
 class Arrived(NamedTuple):
@@ -57,6 +61,14 @@ class IncomingBundle:
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
         return self._at(Arrived(bundle, copy))
+
+    def require_room(self, size: int) -> None:
+        """Raise NoRoomError if ``size`` more bytes would fill the disk, on which the host has its other files, too."""
+        there = os.statvfs(self._directory)
+        free = there.f_bavail * there.f_frsize
+        if free < size + _RESERVE:
+            words = f"a bundle needs {size + _RESERVE:,} bytes on the disk of {self._directory}, and {free:,} are free"
+            raise NoRoomError(words, "make room there, or name another state directory")
 
     def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
         """Keep one more chunk after what has ``arrived``; return what has arrived then."""

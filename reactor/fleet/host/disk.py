@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from errno import EDQUOT, ENOSPC
 from functools import partial
 from typing import Any
 
 import trio
 
+from reactor.fleet.bundle.errors import NoRoomError
 from reactor.fleet.bundle.incoming import Arrived, IncomingBundle
 from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.release.document import Release
@@ -56,6 +58,17 @@ class DiskReleases:
         """Forget what has arrived, and wait for this copy of a bundle. Raises OSError."""
         return await trio.to_thread.run_sync(self._incoming.begin, bundle, copy)
 
+    async def require_room(self, size: int) -> None:
+        """Raise NoRoomError if ``size`` more bytes would fill the disk; then nothing of the bundle stays. Raises OSError."""
+        await trio.to_thread.run_sync(self._require_room, size)
+
+    def _require_room(self, size: int) -> None:
+        try:
+            self._incoming.require_room(size)
+        except NoRoomError:
+            self._incoming.remove()
+            raise
+
     async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
         """Keep one more chunk; return what has arrived then. Raises OSError."""
         return await trio.to_thread.run_sync(self._incoming.add, arrived, sequence, data)
@@ -73,6 +86,13 @@ class DiskReleases:
             try:
                 with self._incoming.opened() as stream:
                     self._held.receive(release, stream, partial(self._validated, release), limits)
+            except OSError as error:
+                if error.errno not in (ENOSPC, EDQUOT):
+                    raise
+                root = self._held.store.root
+                raise NoRoomError(
+                    f"a bundle can't be unpacked in {root}: {error.strerror}", "make room"
+                ) from error
             finally:
                 self._incoming.remove()
 

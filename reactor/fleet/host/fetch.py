@@ -75,7 +75,8 @@ _IN_FLIGHT = 4
 async def download(objects: ObjectStore, release: Release, store: ReleaseStore) -> None:
     """Bring what is missing of the bundle of ``release`` into ``store``. Whether it is the right one, its digest says later.
 
-    Raises MissingError, BundleError if its size is wrong, LinkError, OSError; what has arrived stays after the last two.
+    Raises MissingError, BundleError if its size is wrong, NoRoomError, LinkError, OSError; what has arrived stays after the
+    last two.
     """
     info = await objects.info(release.bundle)
     if info is None or info.deleted:
@@ -87,6 +88,7 @@ async def download(objects: ObjectStore, release: Release, store: ReleaseStore) 
         arrived = await store.begin(release.bundle, info.nuid)
     if arrived.size == release.size:
         return
+    await store.require_room(2 * release.size - arrived.size)  # it is unpacked beside
     async with aclosing(objects.chunks(info, after=arrived.sequence, at_once=_IN_FLIGHT)) as chunks:
         async for chunk in chunks:
             if arrived.size + len(chunk.data) > release.size:

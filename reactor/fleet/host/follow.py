@@ -10,6 +10,7 @@ from dataclasses import replace
 from reactor.clock import uptime
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
+from reactor.fleet.bundle.errors import NoRoomError
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
@@ -97,7 +98,7 @@ class ChannelFollower:
             await self._rate.turn()
             try:
                 done = await self._look()
-            except (LinkError, StoreLockedError, OSError) as error:
+            except (LinkError, StoreLockedError, NoRoomError, OSError) as error:
                 self._update_report(why=str(error))
                 self._refusals.add(error)
                 done, longest = False, pace.longest_retry
@@ -136,7 +137,7 @@ class ChannelFollower:
             state = ChannelState.from_bytes(entry.value, self.channel)
             about = state.release
             has_fetched = await self._follow(state)
-        except (LinkError, StoreLockedError):
+        except (LinkError, StoreLockedError, NoRoomError):
             raise
         except ReactorError as error:
             self._reject(about, error.message)

@@ -78,6 +78,9 @@ class ReleaseStore(Protocol):
     async def begin(self, bundle: str, copy: str) -> Arrived:
         """Forget what has arrived, and wait for this copy of a bundle. Raises OSError."""
 
+    async def require_room(self, size: int) -> None:
+        """Raise NoRoomError if ``size`` more bytes would fill the disk. Raises OSError."""
+
     async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
         """Keep one more chunk; return what has arrived then. Raises OSError."""
 

@@ -6,7 +6,7 @@ import itertools
 import math
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import trio
 
@@ -109,7 +109,8 @@ class Connection:
             self.outbox.add(command)
         self.epoch += 1
         self._up.set()
-        self._set_status(Status(True, str(tasks.session.server), trio.current_time()))
+        session, now = tasks.session, trio.current_time()
+        self._set_status(Status(True, str(session.server), now, None, session.certificate_ends))
 
     def _closed(self) -> None:
         self._tasks = None
@@ -344,7 +345,5 @@ async def connected(
 async def _farewell(connection: Connection) -> None:
     """Send the messages that were published last."""
     if connection.up:
-        try:
+        with suppress(LinkError):
             await connection.flush(_FAREWELL)
-        except LinkError:
-            return

@@ -38,6 +38,13 @@ class Session:
     info: dict[str, Any]
     early: list[Operation]
 
+    @property
+    def certificate_ends(self) -> str | None:
+        """When the certificate of the server expires, as `ssl` gives it; None without TLS."""
+        if not isinstance(self.stream, trio.SSLStream):
+            return None
+        return str(self.stream.getpeercert()["notAfter"])
+
 
 async def open_session(server: Server, options: Options, seconds: float) -> Session:
     """Connect to ``server`` within ``seconds``. Raises LinkError, and leaves no connection open."""

@@ -10,13 +10,14 @@ from reactor.fleet.link.errors import LinkError
 class Status(NamedTuple):
     """``server`` is the current or the last server; ``why``: the reason why it is down.
 
-    ``since``: seconds on trio's clock.
+    ``since``: seconds on trio's clock; ``certificate_ends``: as of `Session`.
     """
 
     up: bool
     server: str
     since: float
     why: LinkError | None = None
+    certificate_ends: str | None = None
 
 
 def ignore(_problem: LinkError) -> None:

@@ -23,7 +23,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
-from reactor.fleet.rollout.step import next_step
+from reactor.fleet.rollout.step import Step, next_step
 
 LEASE = 15
 """Seconds for which a lease is taken. It is renewed after a third."""
@@ -69,8 +69,10 @@ class Lease:
 
 
 class Driver:
-    """Drives one channel. ``on_state`` gets each new state, with a sentence for display.
+    """Drives one channel.
 
+    ``on_state`` gets each new state, with a sentence for display; and for what a state waits, at most once in each
+    ``interval``, since each host that reports may change that.
     ``on_trouble`` gets each failure of the network or the servers, and each document that can't be read, once until a
     step succeeds.
     """
@@ -95,7 +97,8 @@ class Driver:
         self._reported_troubles: set[str] = set()
         self._interval = interval
         self._trigger = DebouncedEvent()
-        self._reported: tuple[str, str] | None = None
+        self._reported: tuple[str, str] = ("", "")
+        self._reported_at = 0.0
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
         """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
@@ -156,8 +159,13 @@ class Driver:
     async def _look_on(self) -> ChannelState | None:
         state, _ = await self._channels.read(self.channel)
         if state is not None:
-            self._report(state, state.why)
+            found = Step(None, state.why) if state.phase in _ENDED else await self._next(state)
+            self._report(state, state.why if found.state else found.why)
         return state
+
+    async def _next(self, state: ChannelState) -> Step:
+        hosts = await read_views(self._js, self.channel, state.serial)
+        return next_step(state, hosts, await self._channels.clock.measure(), self._name)
 
     async def step(self) -> ChannelState | None:
         """Decide the next state, and write it if the lease is still valid. Raises LinkError, DocumentError."""
@@ -167,8 +175,7 @@ class Driver:
         if state.phase in _ENDED:
             self._report(state, state.why)
             return state
-        hosts = await read_views(self._js, self.channel, state.serial)
-        found = next_step(state, hosts, await self._channels.clock.measure(), self._name)
+        found = await self._next(state)
         if found.state is not None and self.lease.held:
             try:
                 await self._channels.write(found.state, revision)
@@ -179,9 +186,10 @@ class Driver:
         return state
 
     def _report(self, state: ChannelState, why: str) -> None:
-        report = (f"{state.phase} {state.serial} {state.wave}", why)
-        if report != self._reported:
-            self._reported = report
+        report, now = (f"{state.phase} {state.serial} {state.wave}", why), trio.current_time()
+        is_new = report[0] != self._reported[0]
+        if is_new or (report != self._reported and now >= self._reported_at + self._interval):
+            self._reported, self._reported_at = report, now
             self._on_state(state, why)
 
     def _woken(self, _: object) -> None:

@@ -27,6 +27,8 @@ from reactor.fleet.summary import ChannelReport, Summary
 SILENT = 900.0
 """A host counts as silent after this many seconds without a summary: three heartbeats."""
 NEVER_HEARD = "never heard"
+SAYS_NOTHING = frozenset(("silent", NEVER_HEARD))
+"""The phases of hosts that do not report."""
 WELL = frozenset(("converged", "excluded"))
 """The phases of hosts that need no attention."""
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactor.fleet.operator.known_hosts import WELL, FleetView, HostLine
+from reactor.fleet.operator.known_hosts import SAYS_NOTHING, WELL, FleetView, HostLine
 from reactor.fleet.operator.secrets import lacking
 from reactor.fleet.operator.where import Predicate, everything
 from reactor.fleet.rollout.conditions import Condition, conditions_of
-from reactor.fleet.rollout.hosts import HostView
+from reactor.fleet.rollout.hosts import BAD, HostView
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.summary import view_of
 
@@ -38,8 +38,8 @@ class Overview:
         return dict(sorted(Counter(host.phase for host in self.hosts).items()))
 
     def unwell(self) -> list[HostLine]:
-        """The hosts that need attention."""
-        return [host for host in self.hosts if host.phase not in WELL]
+        """The hosts that need attention: first those that failed, then those that say nothing."""
+        return sorted((host for host in self.hosts if host.phase not in WELL), key=_urgency)
 
     def to_fields(self) -> dict[str, Any]:
         """Return the overview as values for JSON."""
@@ -66,6 +66,12 @@ class Overview:
         """On how many hosts the release is in force: one that has not taken it has converged to another."""
         have = sum(host.serial == self.state.serial for host in self.hosts)
         return f", in force on {have} of {len(self.hosts)}" if self.hosts else ""
+
+
+def _urgency(host: HostLine) -> int:
+    if host.phase in BAD:
+        return 0
+    return 1 if host.phase in SAYS_NOTHING else 2
 
 
 def overviews(fleet: FleetView, where: Predicate = everything) -> list[Overview]:

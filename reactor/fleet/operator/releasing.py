@@ -11,7 +11,7 @@ from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.stored_releases import publish_bundle, publish_release, published_release
-from reactor.fleet.operator.views import read_host_specs
+from reactor.fleet.operator.views import read_host_specs, read_summaries
 from reactor.fleet.release.document import Release, require_consistent
 from reactor.fleet.rollout.commands import NewRelease, RolloutError
 from reactor.fleet.rollout.gate import Gate
@@ -47,6 +47,8 @@ async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -
     """
     channels = Channels(js)
     state, _ = await channels.read(options.channel)
+    if state is None and options.serial is None:
+        await _require_new_channel(js, options.channel)
     previous = _in_force(state)
     before = await published_release(js, previous) if previous else None
     if previous and before is None:
@@ -69,6 +71,16 @@ async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -
     )
     require_consistent(release, before[0] if before else None)
     return release
+
+
+async def _require_new_channel(js: JetStream, channel: str) -> None:
+    """Raise RolloutError if hosts have releases of a channel that the servers do not know: they refuse lower serials."""
+    reports = [summary.channels.get(channel) for summary, _ in (await read_summaries(js)).values()]
+    if highest := max((report.serial for report in reports if report is not None), default=0):
+        raise RolloutError(
+            f"hosts have release {highest} of {channel}, and the servers know none: they may have lost their data",
+            f"begin above it: --serial {highest + 1}",
+        )
 
 
 async def waves_of(

@@ -150,6 +150,8 @@ def _changed(state: ChannelState, author: Author, **changes: object) -> ChannelS
 
 def _require(state: ChannelState, word: str, *phases: Phase) -> None:
     if state.phase not in phases:
+        again = f"begin it once more: reactor fleet release {state.channel} --again {state.serial}"
         raise RolloutError(
-            f"release {state.serial} of {state.channel} is {state.phase}, so it can't be {word}"
+            f"release {state.serial} of {state.channel} is {state.phase}, so it can't be {word}",
+            again if state.phase is Phase.REVERTED else f"see reactor fleet rollout {state.channel}",
         )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from reactor.fleet.rollout.hosts import HostView
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import next_wave
 from reactor.fleet.rollout.windows import is_open, next_opening
+
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Count:
     outside: int = 0
     last_converged: float = 0.0
     examples: tuple[str, ...] = ()
+    unheard: tuple[str, ...] = ()
 
     @property
     def moving(self) -> int:
@@ -30,7 +34,7 @@ class Count:
 
 
 def count_wave(state: ChannelState, hosts: Iterable[HostView]) -> Count:
-    """Count the hosts with a rank below the wave. ``examples``: the first three that failed.
+    """Count the hosts with a rank below the wave. ``examples``: the first three that failed, and ``unheard``: silent ones.
 
     A failed host stays failed however long it is silent: silence is no recovery.
     """
@@ -38,7 +42,7 @@ def count_wave(state: ChannelState, hosts: Iterable[HostView]) -> Count:
     inside = [host for host in members if not host.is_outside(state.release)]
     bad = [host for host in inside if host.is_bad(state.release)]
     rest = [host for host in inside if not host.is_bad(state.release)]
-    heard = [host for host in rest if host.heard is not None and host.heard >= state.since]
+    heard = [host for host in rest if not _is_unheard(host, state)]
     good = [host for host in heard if host.is_converged(state.release, state.gate.checks)]
     return Count(
         hosts=len(inside),
@@ -47,8 +51,13 @@ def count_wave(state: ChannelState, hosts: Iterable[HostView]) -> Count:
         silent=len(rest) - len(heard),
         outside=len(members) - len(inside),
         last_converged=max((host.since for host in good), default=0.0),
-        examples=tuple(host.id for host in bad[:3]),
+        examples=tuple(host.id for host in bad[:_EXAMPLES]),
+        unheard=tuple(islice((host.id for host in rest if _is_unheard(host, state)), _EXAMPLES)),
     )
+
+
+def _is_unheard(host: HostView, state: ChannelState) -> bool:
+    return host.heard is None or host.heard < state.since
 
 
 def too_many_failed(state: ChannelState, count: Count) -> str | None:
@@ -113,6 +122,7 @@ def _of_hosts(state: ChannelState, count: Count) -> list[Condition]:
     failed, silent = gate.max_failed.tolerated(count.hosts), gate.max_silent.tolerated(count.hosts)
     heard = count.hosts - count.silent
     least = gate.min_converged.needed(heard)
+    names = ", ".join(count.unheard) + (", ..." if count.silent > len(count.unheard) else "")
     return [
         Condition(
             "max_failed", count.failed <= failed, f"{count.failed} of {count.hosts} failed, {failed} may fail"
@@ -120,7 +130,8 @@ def _of_hosts(state: ChannelState, count: Count) -> list[Condition]:
         Condition(
             "max_silent",
             count.silent <= silent,
-            f"{count.silent} of {count.hosts} have not reported since the wave began, {silent} may be silent",
+            f"{count.silent} of {count.hosts} have not reported since the wave began, {silent} may be silent"
+            + (f": {names}" if count.silent > silent else ""),
         ),
         Condition(
             "min_converged",

@@ -66,9 +66,8 @@ def _session_checks(session: Session, name: str) -> tuple[Check, ...]:
     checks = [version_check(name, str(session.info.get("version", "")))]
     if small := payload_check(f"messages of {session.server}", session.info.get("max_payload")):
         checks.append(small)
-    if isinstance(session.stream, trio.SSLStream):
-        expires = str(session.stream.getpeercert()["notAfter"])
-        checks.append(certificate_check(f"certificate of {session.server}", expires))
+    if session.certificate_ends is not None:
+        checks.append(certificate_check(f"certificate of {session.server}", session.certificate_ends))
     return tuple(checks)
 
 
