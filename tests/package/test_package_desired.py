@@ -162,13 +162,13 @@ async def test_a_dry_run_says_that_a_package_can_not_be_authenticated(apt):
     sources = apt.root / "etc/apt/sources.list"
     sources.write_text(sources.read_text().replace("[trusted=yes] ", "[allow-insecure=yes] "))
     apt.update()
-    would = await converge(package(apt, "dependent"), noop=True)
+    would = await checked(package(apt, "dependent"), noop=True)
     assert would.error == (
         f"apt can't authenticate app and dependent: the lists of copy:{apt.repository}/ are not signed"
     )
-    check = await converge(package(apt, "dependent"))
+    check = await checked(package(apt, "dependent"))
     assert check.hint == would.hint
     assert "trusted: true" in check.hint
     assert apt.packages == {}
     (apt.root / "etc/apt/apt.conf.d/careless").write_text('APT::Get::AllowUnauthenticated "true";\n')
-    assert (await converge(package(apt, "dependent"), noop=True)).result is Result.WOULD_CHANGE
+    assert (await checked(package(apt, "dependent"), noop=True)).result is Result.WOULD_CHANGE
