@@ -69,9 +69,8 @@ class Condition(NamedTuple):
         try:
             value = self.expression.evaluate(scope)
         except ExpressionError as error:
-            flag = self.text.removeprefix(
-                "not "
-            ).strip()  # a condition that is only this has a default of its type
+            # A condition that is only a value, or its opposite, has a default of its type.
+            flag = self.text.removeprefix("not ").strip()
             if error.hint is not None and error.hint.endswith(f": {flag} ?? 'default'"):
                 error.hint = error.hint.removesuffix("'default'") + "false"
             raise UndecidedError(error, self) from error

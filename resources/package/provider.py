@@ -56,7 +56,8 @@ class Provider(PackageObserver):
     async def apply(self, all_desired: Mapping[str, Desired], kept: Collection[str] = ()) -> Applied:
         """Change all packages to their desired states, in as few transactions as possible.
 
-        No installation removes a package in ``kept``, which the manifest has. Raises GroupError when a transaction failed and the package that caused it is unknown.
+        No installation removes a package in ``kept``, which the manifest has. Raises GroupError when a transaction failed and
+        the package that caused it is unknown.
         """
         async with self._one_at_a_time:
             self._kept = kept

@@ -17,7 +17,8 @@ class Options:
     """``origin`` names where the options are written, for hints. Paths are absolute; secrets are not shown by repr.
 
     ``renewal`` says how credentials that have expired are renewed, and ``remedy`` what to do when a server refuses them,
-    for hints; ``authority`` says how to name the CA. ``fixed_servers``: ignore the servers that a server announces, as behind a tunnel or a load balancer.
+    for hints; ``authority`` says how to name the CA. ``fixed_servers``: ignore the servers that a server announces, as
+    behind a tunnel or a load balancer.
     """
 
     servers: tuple[str, ...]
