@@ -114,7 +114,7 @@ resources:
     problem = found.pop("file#/srv/old removes /srv/old, and file#/srv/old/keep needs /srv/old/keep")
     assert str(problem.place) == f"{manifest}:4:33"
     assert [str(place) for _, place in problem.notes] == [f"{manifest}:3:28"]
-    assert all("is required" in message for message in found)
+    assert all("are required" in message for message in found)
 
 
 def refusal(tmp_path, resources):
