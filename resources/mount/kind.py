@@ -151,8 +151,8 @@ class Mount(Resource[MountState], kind="mount"):
 
         Provides: The mount point: everything below it is in the mounted file system.
 
-        Depends on: The mount point, which a file system without its server may hide until it is unmounted; /etc/fstab, the device if it is a path or a tag such as `UUID=`, and the
-        directories of an overlay.
+        Depends on: The mount point, which a file system without its server may hide until it is unmounted; /etc/fstab,
+        the device if it is a path or a tag such as `UUID=`, and the directories of an overlay.
         """
         needed = [self.name, FSTAB]
         node = node_of(self.device or "")

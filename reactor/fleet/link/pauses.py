@@ -65,7 +65,7 @@ class Pauses:
 
 
 def _is_refusal(outage: Outage) -> bool:
-    """Whether the next attempt fails, too, unless somebody changes files."""
+    """Whether each further attempt fails until somebody replaces a file."""
     return isinstance(outage.error, IdentityError | ContextError)
 
 
