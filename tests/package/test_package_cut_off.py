@@ -15,7 +15,7 @@ from reactor.resource.output import noter
 from reactor.resources.package import providers
 from reactor.testing.story import converge_once
 
-HANGS = "touch {root}/begun; echo asks for more; while test ! -e {root}/go; do sleep 0.05; done"
+HANGS = "echo asks for more; touch {root}/begun; while test ! -e {root}/go; do sleep 0.05; done"
 WAITS = "io.open('/begun', 'w'):close()\nwhile not posix.stat('/go') do posix.sleep(1) end"
 
 
