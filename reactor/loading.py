@@ -33,7 +33,8 @@ class LoadedManifest(NamedTuple):
     ``path`` is the name that the user gave; for several manifests, their absolute paths. ``data`` are the data that
     its expressions use. ``pre_message`` and ``post_message`` are shown before and after a run.
     ``shares`` are the values that the host shares with its fleet, by name. It ``is_separable`` if it was loaded from one
-    text in which each value can be parsed alone.
+    text in which each value can be parsed alone. ``rejected`` is the error of a newer version, in place of which it was
+    loaded.
     """
 
     path: str
@@ -48,6 +49,7 @@ class LoadedManifest(NamedTuple):
     channels: Mapping[str, Channel] = MappingProxyType({})
     shares: Mapping[str, Any] = MappingProxyType({})
     is_separable: bool = False
+    rejected: ManifestError | None = None
 
 
 Names = str | Sequence[str]

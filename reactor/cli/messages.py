@@ -21,12 +21,20 @@ if TYPE_CHECKING:
 _Error = TypeVar("_Error", bound=click.ClickException)
 
 
+class EndedByErrorsError(click.exceptions.Exit):
+    """The end of the command after its errors were shown. ``problems`` are these errors, one line each."""
+
+    def __init__(self, exit_code: int, problems: Sequence[str]) -> None:
+        super().__init__(exit_code)
+        self.problems = problems
+
+
 def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
     """End the command with an error: its code, the message, and a hint on how to fix it."""
     _print_line(f"error[{code}]", message)
     if hint:
         _print_line("hint", hint)
-    raise click.exceptions.Exit(exit_code)
+    raise EndedByErrorsError(exit_code, [f"{message} (hint: {hint})" if hint else message])
 
 
 def fail_for(
@@ -152,13 +160,14 @@ def _hint(error: click.UsageError) -> str | None:
 @contextmanager
 def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None]:
     """Show the problems of an invalid manifest, and end the command with ``exit_code``."""
-    from reactor.resource.diagnostic import ManifestError
+    from reactor.resource.diagnostic import ManifestError, in_one_line
 
     try:
         yield
     except ManifestError as error:
         show_diagnostics(error.diagnostics, as_json=as_json, texts=error.texts)
-        raise click.exceptions.Exit(exit_code) from error
+        problems = [in_one_line(each, "") for each in error.diagnostics]
+        raise EndedByErrorsError(exit_code, problems) from error
 
 
 def show_diagnostics(

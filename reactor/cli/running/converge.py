@@ -180,6 +180,7 @@ class ConvergeCommand(NamedTuple):
             program.shares,
             program.pre_message,
             program.post_message,
+            program.rejected,
         )
 
     def _with_settings(self, program: LoadedManifest) -> RunOptions:
