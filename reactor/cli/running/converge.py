@@ -174,7 +174,7 @@ class ConvergeCommand(NamedTuple):
             self._with_settings(program),
             program.files,
             program.inputs,
-            program.warnings,
+            (*program.warnings, *(selection.warnings if selection else ())),
             selection_message(selection, len(program.graph.resources)) if selection else None,
             program.channels,
             program.shares,
