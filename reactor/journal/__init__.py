@@ -5,7 +5,6 @@
 - ``store``: the connection that writes;
 - ``event_search``: finds events of one resource, by an index;
 - ``retention``: how long events are kept, and their deletion;
-- ``refused_run``: the last run, if it did not begin;
 - ``refresh_log``: the pending refreshes, in memory;
 - ``digest``: digests of the desired state, to distinguish an edit of the manifest from drift;
 - ``undo_records``: how to undo the resources with ``reverse: true``, in memory;

@@ -77,8 +77,8 @@ def _show_last_run(directory: str, query: StatusQuery, form: Format) -> int:
     from reactor.control.last_run import last_status
     from reactor.control.names import UnknownNameError
     from reactor.control.pause_file import PauseFile
+    from reactor.control.refused_run import read_refused_run
     from reactor.journal.history import History, HistoryError, NoHistoryError
-    from reactor.journal.refused_run import read_refused_run
 
     refused = read_refused_run(directory)
     try:

@@ -102,7 +102,7 @@ def recording_refused_run(location: Location | None, manifests: tuple[str, ...])
         yield
     except EndedByErrorsError as error:
         if location is not None:
-            from reactor.journal.refused_run import record_refused_run
+            from reactor.control.refused_run import record_refused_run
 
             with suppress(ManifestError):  # a URL that can't be parsed has no name without its credentials
                 record_refused_run(location.path, shown(manifests), error.problems)
