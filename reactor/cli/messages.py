@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -114,6 +114,20 @@ def notice(message: str, hint: str | None) -> None:
 def warn(message: str) -> None:
     """Show a warning."""
     _print_line("warning", message)
+
+
+def show_warnings(warnings: Iterable[str]) -> None:
+    """Show warnings of the loader, with the line of each that has a place."""
+    from reactor.console.style import wants_colour
+    from reactor.manifest.report import excerpts
+    from reactor.resource.diagnostic import placed
+
+    coloured = wants_colour(sys.stderr)
+    excerpt = excerpts(color=coloured)
+    for warning in warnings:
+        warn(warning)
+        if (place := placed(warning)[0]) is not None:
+            click.echo("".join(f"{line}\n" for line in excerpt(place)), err=True, nl=False, color=coloured)
 
 
 def _print_line(what: str, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from reactor.errors import Place, ReactorError
@@ -30,6 +31,16 @@ def in_one_line(problem: Diagnostic, manifests: str) -> str:
     place = problem.place or (manifests if manifests not in problem.message else None)
     hint = f" (hint: {problem.hint})" if problem.hint else ""
     return f"{place}: {problem.message}{hint}" if place else f"{problem.message}{hint}"
+
+
+_PLACED = r"(?s)(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)"
+
+
+def placed(warning: str) -> tuple[Place | None, str]:
+    """Return the place with which a warning of the loader begins, if it does, and the rest."""
+    if (found := re.fullmatch(_PLACED, warning)) is None:
+        return None, warning
+    return Place(found["file"], int(found["line"]), int(found["column"])), found["message"]
 
 
 class ManifestError(ReactorError):

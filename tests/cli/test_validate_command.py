@@ -156,11 +156,13 @@ def test_what_is_missing_beside_a_manifest_is_warned_of(reactor, manifest, tmp_p
     path = manifest(SOURCES)
     done = reactor("validate", path)
     assert (done.code, done.out) == (0, f"{path}: ok, 7 resources\n")
-    assert done.err == (
-        f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n"
-        f"warning: {path}:5:9: file#{tmp_path}/out/b: the template {tmp_path}/b.j2 does not exist\n"
-        f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n"
-    )
+    assert [line for line in done.err.splitlines(keepends=True) if line.startswith("warning")] == [
+        f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n",
+        f"warning: {path}:5:9: file#{tmp_path}/out/b: the template {tmp_path}/b.j2 does not exist\n",
+        f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n",
+    ]
+    assert f"does not exist\n  3 |   - file:\n  4 |       - {tmp_path}/out/a: " in done.err
+    assert done.err.count(" |         ^\n") == 3, "as below an error"
 
 
 def test_the_files_that_facts_come_from_are_not_files_of_the_manifest(
