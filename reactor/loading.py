@@ -148,7 +148,16 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
     )
     if problems or conflicts:
         found = sorted([*problems, *conflicts], key=_position)
-        raise ManifestError(found, manifest.files, manifest.texts)
+        error = ManifestError(found, manifest.files, manifest.texts)
+        if not (manifest.unread or any(ref.endswith("*") for ref in manifest.broken)):
+            error.valid = manifest.resources
+            error.invalid_names = frozenset(
+                (
+                    *(each.name for each in manifest.placeholders),
+                    *(ref.partition("#")[2] for ref in manifest.broken),
+                )
+            )
+        raise error
     return graph
 
 

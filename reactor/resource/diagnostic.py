@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reactor.errors import Place, ReactorError
 from reactor.named_tuple import NamedTuple
@@ -49,7 +50,12 @@ class ManifestError(ReactorError):
     ``files`` are the files that it was loaded from, as far as they are known: changing one may fix it. ``texts`` has
     the sources of places that are not in a file, by the name used in these places. Code, hint and place are those of
     the first problem.
+
+    ``valid`` are the resources without problems; ``invalid_names`` are the names of all others, if these are known.
     """
+
+    valid: Sequence[Any] = ()
+    invalid_names: frozenset[str] = frozenset()
 
     def __init__(
         self,

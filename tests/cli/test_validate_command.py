@@ -218,6 +218,23 @@ def test_a_template_that_can_not_be_compiled_is_an_error_with_its_place(reactor,
     assert reactor("validate", path).code == 0
 
 
+def test_an_error_of_the_manifest_hides_none_of_the_templates(reactor, manifest):
+    path = manifest(TEMPLATES)
+    (path.parent / "tree").mkdir()
+    (path.parent / "tree" / "c").write_text("{{ .data }}")
+    (path.parent / "a.j2").write_text("a\n{% if x %}\n")
+    path.write_text(f"{path.read_text()}  - fiel:\n      - x: {{}}\n")
+    done = reactor("validate", path)
+    assert "unknown kind 'fiel'" in done.err
+    assert "Unexpected end of template" in done.err
+    path.write_text(
+        f"{path.read_text()}  - file:\n      - {path.parent}/a.j2: {{ensure: present, contents: x}}\n"
+    )
+    done = reactor("validate", path)
+    assert "did you mean 'content'?" in done.err
+    assert "Unexpected end of template" not in done.err, "a resource will make another one"
+
+
 INCLUDING = """
 resources:
   - file:

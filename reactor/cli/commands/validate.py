@@ -88,8 +88,10 @@ def _loaded(
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
-        return 0, error
-    templates = template_findings(program)
+        templates = template_findings(error.valid, error.invalid_names)
+        problems = [*error.diagnostics, *templates.errors]
+        return 0, ManifestError(problems, error.files, error.texts)
+    templates = template_findings(program.graph.resources.values())
     show_warnings((*program.warnings, *expected_failures(program), *templates.warnings))
     if templates.errors:
         return 0, ManifestError(templates.errors, program.files)
