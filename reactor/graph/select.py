@@ -32,6 +32,11 @@ class Selection:
     pulled_in: list[Implied]
     left_out: list[Implied]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to warn of: a run of nothing ends well."""
+        return () if self.graph.refs else ("--only and --exclude select no resource, so nothing is checked",)
+
 
 def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selection:
     """The part of ``graph`` that matches ``only`` (empty: all of it) and not ``exclude``.

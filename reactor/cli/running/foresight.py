@@ -8,7 +8,7 @@ and programs of timers that are missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,13 +62,15 @@ def _unreadable(resource: Resource) -> ResourceError | None:
     return None
 
 
-def template_findings(program: LoadedManifest) -> TemplateFindings:
-    """What is wrong with the templates. One that a resource of the manifest makes will be another then."""
+def template_findings(resources: Collection[Resource], also_made: Collection[str] = ()) -> TemplateFindings:
+    """What is wrong with the templates. One that a resource of the manifest makes will be another then.
+
+    ``also_made`` are further paths that will be made.
+    """
     from reactor.cli.running.template_faults import check_templates
 
-    resources = program.graph.resources.values()
     sources = {each.path: each for resource in resources for each in _templates_of(resource)}
-    made = _made(resources).provided if sources else frozenset()
+    made = _made(resources).provided.union(also_made) if sources else frozenset()
     return check_templates(sources.values(), lambda path: not made.isdisjoint((path, *_above(path))))
 
 
