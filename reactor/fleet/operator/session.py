@@ -16,6 +16,8 @@ from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.quorum import reach_quorum
 from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
+from reactor.fleet.wire.credentials import parse_credentials
+from reactor.fleet.wire.tokens import claims_of
 
 SERVERS, AUTHORITY = "servers.json", "ca.pem"
 
@@ -80,6 +82,13 @@ def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Option
 def _include(directory: str) -> str:
     file = os.path.join(directory, CONFIG)
     return f"include {file} in the configuration of this server, and reload it"
+
+
+def fleet_of(directory: str) -> str:
+    """Return which fleet an operator's directory belongs to: the public key of the account FLEET. Raises LinkError."""
+    path = operator_options(directory).credentials or ""
+    token = parse_credentials(read_small_file(path, "credentials", directory)).jwt or ""
+    return str(claims_of(token).get("iss"))
 
 
 @asynccontextmanager
