@@ -2,22 +2,23 @@
 
 import json
 import os
+import shutil
 import stat
 import zipfile
 
 import pytest
 import trio
 from fleet_server import FleetServer
-from nats_servers import PATIENCE, Cluster
+from nats_servers import PATIENCE, Cluster, NatsServer
 from real_hosts import RealFleet, file
 
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS, DRIVE, EVENTS, HOSTS, SECRETS
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import DisconnectedError
+from reactor.fleet.link.errors import ApiError, DisconnectedError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.snapshots import Snapshot, restore_stream, save_stream
+from reactor.fleet.link.snapshots import restore_stream, save_stream
 from reactor.fleet.operator.backup import reading_backup, writing_backup
 from reactor.fleet.operator.session import operator_options, save_servers
 from reactor.fleet.operator.streams import wanted_streams
@@ -211,6 +212,24 @@ def test_a_backup_that_fails_leaves_the_one_before(run, backup, tmp_path, monkey
     assert (done.code, "is not a regular file" in done.err) == (1, True)
 
 
+def test_a_server_without_room_says_how_to_make_some(saved, backup, tmp_path, reactor):
+    small = NatsServer(
+        tmp_path / "small",
+        (saved.home / "accounts.conf").read_text().replace('dir: "accounts"', 'dir: "{directory}/jwt"')
+        + 'jetstream { store_dir: "{directory}/js", max_file_store: 200MB }',
+        jetstream=False,
+    )
+    home = tmp_path / "home"
+    shutil.copytree(saved.home, home)
+    save_servers(str(home), [small.url], None)
+    with small:
+        done = reactor("fleet", "restore", backup, "--home", home)
+    assert done.code == 1
+    assert "error[R1024]: the fleet is not restored completely: JetStream refuses " in done.err
+    assert "hint: give the servers a larger disk, or a larger max_file_store" in done.err
+    assert "; then restore it again, with --replace" in done.err
+
+
 def test_a_host_that_was_expelled_since_the_backup_is_named(saved, run, reactor, tmp_path):
     keys = saved.fleet.fleet_server.keys
     card = sign_card(Card("web9", Key.generate("user").public, None, ("web",), (), 1.7e9), keys.cards)
@@ -250,11 +269,14 @@ async def test_a_server_that_dies_amid_a_stream_ends_its_backup_and_its_restorat
                 other.server.kill()
                 yield from pieces[1:]
 
-            with pytest.raises(DisconnectedError):
+            with pytest.raises(DisconnectedError, match="lost"):
                 await restore_stream(js, stream, snapshot, killing())
             other.server.start()
             await js.connection.wait_up()
-            await restore_stream(js, stream, Snapshot(snapshot.config, snapshot.state), pieces)
+            with pytest.raises(ApiError, match=f"has only a part of the stream {stream}"):
+                await restore_stream(js, stream, snapshot._replace(state={"last_seq": 10**6}), pieces)
+            await js.delete_stream(stream)
+            await restore_stream(js, stream, snapshot, pieces)
             assert len(await js.objects(BUNDLES).read("large", largest=LARGE)) == LARGE
 
 

@@ -17,6 +17,9 @@ from reactor.fleet.wire.parser import Message, printable
 CHUNK = 128 << 10
 """Bytes that are sent in one message: every server takes that."""
 _IN_FLIGHT = 16
+_WINDOW = 1 << 20
+"""Bytes that a server sends before it is told that some have arrived. It ends a connection that needs 10 s for them."""
+_UNKNOWN_FIELD = 10025
 _PATIENCE = 60.0
 """Seconds for each answer of the server. It has none to give while it reads or writes a disk that is busy."""
 _FIRST_WAIT = 5.0
@@ -55,7 +58,7 @@ class _Talk:
                     words = (
                         f"the connection to the NATS server {server} was lost amid the stream {self._stream}"
                     )
-                    raise DisconnectedError(words, "run this again")
+                    raise DisconnectedError(words)
             if message.status == NO_RESPONDERS:
                 raise ApiError(f"the NATS server {server} does not take the stream {self._stream} any more")
             if message.status not in (0, _END):
@@ -78,9 +81,7 @@ def _talking(js: JetStreamApi, stream: str) -> Iterator[_Talk]:
 async def save_stream(js: JetStreamApi, stream: str, write: Callable[[bytes], object]) -> Snapshot:
     """Give the snapshot of a stream to ``write``, piece by piece. Raises MissingError, LinkError."""
     with _talking(js, stream) as talk:
-        body = {"deliver_subject": talk.inbox, "no_consumers": True, "chunk_size": CHUNK}
-        # A repeated request would begin a second snapshot to the same inbox.
-        answer = await talk.ask("SNAPSHOT", body, first_wait=_PATIENCE)
+        answer = await _begun(talk)
         config, state = answer.get("config"), answer.get("state")
         if not isinstance(config, dict) or not isinstance(state, dict):
             raise ForeignServerError(f"the server does not say what the stream {stream} is")
@@ -89,6 +90,20 @@ async def save_stream(js: JetStreamApi, stream: str, write: Callable[[bytes], ob
             if message.reply:
                 await talk.connection.publish(message.reply)
         return Snapshot(config, state)
+
+
+async def _begun(talk: _Talk) -> dict[str, Any]:
+    """Let the server begin to send. It is asked once: a repeated request would begin a second snapshot to the same inbox.
+
+    Some versions know no window, and may refuse a request with one.
+    """
+    body = {"deliver_subject": talk.inbox, "no_consumers": True, "chunk_size": CHUNK}
+    try:
+        return await talk.ask("SNAPSHOT", {**body, "window_size": _WINDOW}, first_wait=_PATIENCE)
+    except ApiError as error:
+        if error.number != _UNKNOWN_FIELD:
+            raise
+    return await talk.ask("SNAPSHOT", body, first_wait=_PATIENCE)
 
 
 async def restore_stream(js: JetStreamApi, stream: str, saved: Snapshot, pieces: Iterable[bytes]) -> None:
@@ -108,7 +123,11 @@ async def restore_stream(js: JetStreamApi, stream: str, saved: Snapshot, pieces:
         await talk.connection.publish(subject, reply=talk.inbox)
         for _ in range(waiting):
             _require_taken(await talk.next(), stream)
-        checked_answer(await talk.next(), stream)
+        state = checked_answer(await talk.next(), stream).get("state")
+        if not isinstance(state, dict) or state.get("last_seq") != saved.state.get("last_seq"):
+            raise ApiError(
+                f"the NATS server {js.connection.status.server} has only a part of the stream {stream}"
+            )
 
 
 def _require_taken(answer: Message, stream: str) -> None:

@@ -6,6 +6,7 @@ written last.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -21,7 +22,7 @@ from typing import IO, Any, NamedTuple
 from reactor.atomic_write import sync_directory
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANNELS, HOSTS
-from reactor.fleet.link.errors import MissingError, hint_to_make
+from reactor.fleet.link.errors import LinkError, MissingError, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.snapshots import CHUNK, Snapshot, restore_stream, save_stream
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams, with_room
@@ -166,7 +167,7 @@ class Backup:
         """Read the index. Raises BackupError."""
         self._path = path
         self._archive = archive
-        try:
+        with _reading(path):
             info = archive.getinfo(_INDEX)
             if info.compress_type != zipfile.ZIP_STORED or info.file_size > _LARGEST_INDEX:
                 raise ValueError
@@ -177,11 +178,6 @@ class Backup:
             self.fleet = str(index["fleet"])
             self.time = float(index["time"])
             self.streams = [_saved(each) for each in index["streams"]]
-        except _UNREADABLE as error:
-            raise self._damaged() from error
-
-    def _damaged(self, what: str = "") -> BackupError:
-        return _damaged(self._path, what)
 
     def check(self, tell: Tell) -> None:
         """Compare the digest of each stream. Raises BackupError."""
@@ -190,12 +186,12 @@ class Backup:
             for piece in self.pieces(each, tell):
                 digest.update(piece)
             if digest.hexdigest() != each.digest:
-                raise self._damaged(f": the stream {each.name} does not have its digest")
+                raise _damaged(self._path, f": the stream {each.name} does not have its digest")
 
     def pieces(self, stream: SavedStream, tell: Tell) -> Iterator[bytes]:
         """Yield the content of a stream. Raises BackupError."""
         size = 0
-        try:
+        with _reading(self._path, f": the stream {stream.name} can't be read"):
             info = self._archive.getinfo(stream.name)
             if info.compress_type != zipfile.ZIP_STORED:
                 raise ValueError
@@ -204,14 +200,25 @@ class Backup:
                     size += len(piece)
                     tell(stream.name, size)
                     yield piece
-        except _UNREADABLE as error:
-            raise self._damaged(f": the stream {stream.name} can't be read") from error
 
 
 _UNREADABLE = (
     zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, OverflowError
 )  # fmt: skip
 """What a damaged archive or index raises."""
+
+
+@contextmanager
+def _reading(path: str, what: str = "") -> Iterator[None]:
+    """Raise BackupError for what a damaged archive raises: also EINVAL, for a place before its beginning."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise _damaged(path, what) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise _damaged(path, what) from error
 
 
 def _damaged(path: str, what: str = "") -> BackupError:
@@ -239,10 +246,8 @@ def reading_backup(path: str) -> Iterator[Backup]:
 
 
 def _opened(path: str, file: IO[bytes]) -> Iterator[Backup]:
-    try:
+    with _reading(path):
         archive = zipfile.ZipFile(file)
-    except _UNREADABLE as error:
-        raise _damaged(path) from error
     with archive:
         yield Backup(path, archive)
 
@@ -294,13 +299,18 @@ async def restore(
             f"nothing is restored: the servers have data in {', '.join(filled[:_MOST_NAMED])}{more}",
             "give --replace to delete that first, also when an earlier restore has not ended",
         )
-    for each in reversed(backup.streams):
-        if each.name in there:
-            await js.delete_stream(each.name)
-        await _restored(js, backup, each, copies, tell)
-        done(each)
-    ccm = await lets_ccm_publish(js)
-    await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
+    try:
+        for each in reversed(backup.streams):
+            if each.name in there:
+                await js.delete_stream(each.name)
+            await _restored(js, backup, each, copies, tell)
+            done(each)
+        ccm = await lets_ccm_publish(js)
+        await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
+    except LinkError as error:
+        hint = f"{error.hint}; then" if error.hint else "when the servers are well,"
+        words = f"the fleet is not restored completely: {error.message}"
+        raise BackupError(words, f"{hint} restore it again, with --replace") from error
 
 
 async def _sizes(js: JetStream, names: list[str]) -> dict[str, int]:

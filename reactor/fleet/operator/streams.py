@@ -196,6 +196,10 @@ async def with_room(write: _Write, name: str, fields: Mapping[str, Any], size: i
         try:
             info = await write(name, {**fields, "max_bytes": size} if size else fields)
         except ApiError as error:
+            if error.number == _NO_ROOM:
+                error.hint = (
+                    "give the servers a larger disk, or a larger max_file_store in their configuration"
+                )
             if error.number != _NO_ROOM or size < 2 * _LEAST_BYTES:
                 raise
             size //= 2
