@@ -8,13 +8,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import trio
+
 from reactor.atomic_write import replace_file
-from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import NoKeysError
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.errors import ContextError, NoKeysError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options, read_small_file
+from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.keyring import KeyringError
-from reactor.fleet.operator.quorum import reach_quorum
+from reactor.fleet.operator.quorum import INTERVAL, reach_quorum
 from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
 from reactor.fleet.wire.credentials import parse_credentials
 from reactor.fleet.wire.tokens import claims_of
@@ -107,3 +110,20 @@ async def operator_session(
     except NoKeysError as error:
         error.hint = _include(directory)
         raise
+
+
+async def follow_servers(connection: Connection, directory: str, user: str) -> None:
+    """Until cancelled, use the servers that ``directory`` names now: at once when they are not those of before.
+
+    It may have been copied only in part; then nothing changes yet.
+    """
+    while True:
+        await trio.sleep(INTERVAL)
+        with suppress(KeyringError, ContextError):
+            options = operator_options(directory, user)
+            if options != connection.options:
+                connection.pool = Pool(options.servers)
+                connection.options = options
+                if connection.status.server not in map(str, connection.pool):
+                    words = f"{os.path.join(directory, SERVERS)} names other servers now"
+                    connection.leave(UnreachableError(words))
