@@ -26,7 +26,7 @@ from reactor.hostfs import (
 )
 from reactor.resources.git.locks import remove_mark_locks, remove_module_locks, remove_old_locks
 from reactor.resources.git.observer import DEPLOYED
-from reactor.resources.git.program import GitError, unquoted
+from reactor.resources.git.program import GitError, object_format, unquoted
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
@@ -69,7 +69,7 @@ class Checkout:
         make_directory_for(path, await desired.git.identity(), 0o700)
         try:
             first = f"--initial-branch={tip.branch or 'main'}"
-            await self._git(path, "init", *_QUIET, "--template=", first)
+            await self._git(path, "init", *_QUIET, "--template=", first, *object_format(tip.commit))
             await self._git(path, "remote", "add", "origin", desired.url)
             await self._fetch(path, tip)
             await self._check_out(path, tip, is_forced=True)

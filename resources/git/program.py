@@ -25,6 +25,8 @@ _SETTINGS = (
     "gc.autoDetach=false",
     "advice.detachedHead=false",
 )
+_SHA256 = 64
+"""The hexadecimal digits of an id of SHA-256."""
 _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _MOST, _OF_LINE = 128 << 20, 64
@@ -184,6 +186,11 @@ def base_of(url: str) -> str:
 
 def unquoted(path: str) -> str:
     """A path as git writes it, without its quotes."""
+def object_format(commit: str) -> tuple[str, ...]:
+    """The option of `git init` for a repository that can have ``commit``, whose length tells how it was computed."""
+    return ("--object-format=sha256",) if len(commit) == _SHA256 else ()
+
+
     if not path.startswith('"'):
         return path
     return os.fsdecode(codecs.escape_decode(path[1:-1].encode())[0])

@@ -3,10 +3,11 @@
 import os
 import stat
 import time
+from types import SimpleNamespace
 
 import pytest
 import trio
-from git_worlds import FILES, Origin, git
+from git_worlds import FILES, Origin, Place, git
 
 from reactor import ResourceError
 from reactor.engine.events import Output, Result
@@ -104,6 +105,14 @@ async def test_a_history_that_was_written_again_is_followed_without_force(place)
     place.origin.commit({"README": "another\n"})
     await place.must_change()
     assert place.files() == {**FILES, "README": "another\n"}
+
+
+async def test_a_repository_of_sha256_is_cloned(tmp_path):
+    git(tmp_path, "init", "--quiet", "--object-format=sha256", "--initial-branch=main", "server")
+    git(tmp_path / "server", "commit", "--quiet", "--allow-empty", "-m", "first")
+    place = Place(tmp_path / "app", SimpleNamespace(path=tmp_path / "server"))
+    await place.must_change()
+    assert place.head() == git(tmp_path / "server", "rev-parse", "HEAD")
 
 
 async def test_another_url_is_another_remote(place, tmp_path):
