@@ -46,6 +46,7 @@ _HINTS = (
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     (".lock': File exists", "another git is at work there, or was killed: if none runs, remove that file"),
+    ("Your local changes to the following files", "they have changed just now, or are marked as skip-worktree or assume-unchanged: undo that with git update-index"),
     ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
 )  # fmt: skip
 
@@ -184,13 +185,13 @@ def base_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
 
 
-def unquoted(path: str) -> str:
-    """A path as git writes it, without its quotes."""
 def object_format(commit: str) -> tuple[str, ...]:
     """The option of `git init` for a repository that can have ``commit``, whose length tells how it was computed."""
     return ("--object-format=sha256",) if len(commit) == _SHA256 else ()
 
 
+def unquoted(path: str) -> str:
+    """A path as git writes it, without its quotes."""
     if not path.startswith('"'):
         return path
     return os.fsdecode(codecs.escape_decode(path[1:-1].encode())[0])

@@ -115,6 +115,16 @@ async def test_a_repository_of_sha256_is_cloned(tmp_path):
     assert place.head() == git(tmp_path / "server", "rev-parse", "HEAD")
 
 
+async def test_a_change_that_git_was_told_not_to_see_is_named_when_it_is_in_the_way(place):
+    await place.must_change()
+    git(place.path, "update-index", "--skip-worktree", "README")
+    (place.path / "README").write_text("local\n")
+    place.origin.commit({"README": "new\n"})
+    result, said = await place.converge()
+    assert (result, said.rpartition(" ")[2]) == (Result.FAILED, "README"), said
+    assert (place.path / "README").read_text() == "local\n"
+
+
 async def test_another_url_is_another_remote(place, tmp_path):
     await place.must_change()
     (tmp_path / "other").mkdir()
