@@ -203,7 +203,9 @@ class Checkout:
         has = await self.desired.git.ask(path, "cat-file", "-e", f"{tip.commit}^{{commit}}")
         name = tip.source or ""
         is_branch = tip.branch is not None
-        if has.exit_code == 0 and not is_branch:
+        is_tag = name.startswith("refs/tags/")
+        is_here = not is_branch and (not is_tag or await self._is_same_tag(path, name, tip))
+        if has.exit_code == 0 and is_here:
             return
         depth = [] if self.desired.depth is None else [f"--depth={self.desired.depth}"]
         fetch = ("fetch", *_QUIET, "--no-write-fetch-head", *depth, "origin")
@@ -213,7 +215,7 @@ class Checkout:
                 await self._git(path, *fetch, f"+{name}:{local}")
             else:
                 await self._git(path, "update-ref", local, tip.commit)
-        elif name.startswith("refs/tags/"):
+        elif is_tag:
             await self._git(path, *fetch, f"+{name}:{name}")
         elif name:
             await self._git(path, *fetch, name)
@@ -222,6 +224,11 @@ class Checkout:
 
     async def _fetch_commit(self, path: str, fetch: tuple[str, ...], commit: str) -> None:
         """Fetch one commit by its id, or all branches and tags from a server that does not give commits by id."""
+    async def _is_same_tag(self, path: str, tag: str, tip: Tip) -> bool:
+        """Whether the tag leads to the commit here, too. One that was moved on the server does not."""
+        here = await self.desired.git.ask(path, "rev-parse", "--quiet", "--verify", f"{tag}^{{commit}}")
+        return here.stdout.strip() == tip.commit
+
         if self.desired.depth is not None:
             done = await self.desired.git.ask(path, *fetch, commit)
             if done.exit_code == 0:

@@ -115,6 +115,17 @@ async def test_a_repository_of_sha256_is_cloned(tmp_path):
     assert place.head() == git(tmp_path / "server", "rev-parse", "HEAD")
 
 
+async def test_a_tag_that_moved_to_a_commit_that_is_here_moves_here_too(place):
+    place.origin.tag("v1")
+    second = place.origin.commit(NEW)
+    await place.must_change(revision="v1")
+    await place.must_change(revision="main")
+    git(place.origin.path, "tag", "--force", "v1", second)
+    place.origin.commit({"README": "third\n"})
+    await place.must_change(revision="v1")
+    assert git(place.path, "rev-parse", "v1") == second
+
+
 async def test_a_change_that_git_was_told_not_to_see_is_named_when_it_is_in_the_way(place):
     await place.must_change()
     git(place.path, "update-index", "--skip-worktree", "README")
