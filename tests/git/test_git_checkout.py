@@ -107,6 +107,33 @@ async def test_a_history_that_was_written_again_is_followed_without_force(place)
     assert place.files() == {**FILES, "README": "another\n"}
 
 
+@pytest.mark.parametrize(("old", "new"), [("release", "release/1.0"), ("release/1.0", "release")])
+async def test_a_branch_of_the_server_that_took_the_place_of_another_is_checked_out(place, old, new):
+    """To git, one is a file where the other needs a directory."""
+    place.origin.commit({}, old)
+    await place.must_change(revision=old)
+    git(place.origin.path, "branch", "--move", old, new)
+    place.origin.commit(NEW, new)
+    await place.must_change(revision=new)
+    assert (place.branch(), place.files()) == (new, {**FILES, **NEW})
+
+
+async def test_a_branch_in_the_way_with_commits_of_its_own_is_kept_without_force_and_kept_by_git_with_it(
+    place,
+):
+    await place.must_change()
+    git(place.path, "switch", "--quiet", "-c", "release")
+    git(place.path, "commit", "--quiet", "--allow-empty", "-m", "mine")
+    mine = place.head()
+    git(place.path, "switch", "--quiet", "main")
+    place.origin.commit(NEW, "release/1.0")
+    assert await place.must_fail(revision="release/1.0") == f"{place.path} has commits that no server has"
+    assert git(place.path, "rev-parse", "release") == mine
+    said = await place.must_change(revision="release/1.0", force=True)
+    assert said.endswith("discarded local commits")
+    assert mine in git(place.path, "reflog", "--format=%H", "refs/reactor/discarded")
+
+
 async def test_a_repository_of_sha256_is_cloned(tmp_path):
     git(tmp_path, "init", "--quiet", "--object-format=sha256", "--initial-branch=main", "server")
     git(tmp_path / "server", "commit", "--quiet", "--allow-empty", "-m", "first")
