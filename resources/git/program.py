@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import codecs
 import os
 import pwd
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from reactor import ResourceError
+from reactor import ResourceError, git_credentials
 from reactor.resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, output_tail, run
 from reactor.resources.trusted_sources import refuse_foreign_file
 
@@ -83,12 +82,7 @@ class Access:
             **_AUTHOR,
         }
         if self.credentials is not None:
-            word = base64.b64encode(":".join(self.credentials).encode()).decode()
-            variables |= {
-                "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": f"http.{self.base}.extraHeader",
-                "GIT_CONFIG_VALUE_0": f"Authorization: Basic {word}",
-            }
+            variables |= git_credentials(self.base, *self.credentials)
         return variables
 
     @property
