@@ -28,6 +28,7 @@ _SETTINGS = (
 """No hooks, no filters, and no signature but one of OpenSSH: root's keyring must not vouch for a role."""
 TIMEOUT = 120.0
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_SHA256 = 64
 _LAST = 300
 
 
@@ -52,7 +53,8 @@ class Repository(NamedTuple):
 
     def fetch(self, into: Path, commit: str) -> None:
         """Fetch one commit into a new bare repository. Raises RoleError."""
-        self.run("/", "init", "--quiet", "--bare", "--template=", "--", str(into))
+        sha256 = ("--object-format=sha256",) if len(commit) == _SHA256 else ()
+        self.run("/", "init", "--quiet", "--bare", "--template=", *sha256, "--", str(into))
         quiet = ("fetch", "--quiet", "--no-write-fetch-head", "--no-tags")
         try:
             self.run(str(into), *quiet, "--depth=1", "--", self.url, commit)
