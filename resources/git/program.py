@@ -46,6 +46,7 @@ _HINTS = (
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     (".lock': File exists", "another git is at work there, or was killed: if none runs, remove that file"),
     ("Your local changes to the following files", "they have changed just now, or are marked as skip-worktree or assume-unchanged: undo that with git update-index"),
+    ("transport 'file' not allowed", "a submodule is at a path on this host, where git fetches none: write another URL into .gitmodules"),
     ("exists; cannot create", "git can't have both names: remove the one that the server no longer has, with git update-ref -d in the checkout"),
     ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
 )  # fmt: skip

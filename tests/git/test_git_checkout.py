@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import trio
 from git_worlds import FILES, Origin, Place, git
+from one_shot import checked
 
 from reactor import ResourceError
 from reactor.engine.events import Output, Result
@@ -366,6 +367,15 @@ async def test_without_submodules_their_directories_stay_empty(place, tmp_path):
     place.origin.commit({})
     await place.must_change()
     assert os.listdir(place.path / "lib") == []
+
+
+async def test_a_submodule_on_this_host_is_not_fetched_and_the_error_says_what_to_do(place, tmp_path):
+    (tmp_path / "library").mkdir()
+    git(place.origin.work, "submodule", "--quiet", "add", Origin(tmp_path / "library").path, "lib")
+    place.origin.commit({})
+    check = await checked(place.resource(submodules=True))
+    assert (check.result, "write another URL into .gitmodules" in check.hint) == (Result.FAILED, True)
+    assert not place.path.exists()
 
 
 async def test_events_of_untracked_files_start_no_git(place):
