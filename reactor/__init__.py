@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
+    from reactor.resource.git_credentials import git_credentials
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
@@ -157,6 +158,7 @@ _HOMES = {
     "reactor.resource.declared": ("Declared",),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
     "reactor.resource.escaping": ("escaped",),
+    "reactor.resource.git_credentials": ("git_credentials",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.protected_processes": ("protect_process",),
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
@@ -253,6 +255,7 @@ __all__ = [
     "escaped",
     "follow_mounts",
     "fragile_mounts",
+    "git_credentials",
     "gjson_get",
     "http_response",
     "in_thread",

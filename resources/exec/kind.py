@@ -33,6 +33,7 @@ from reactor.resources.exec.providers import Posix, Provider, Shell, names, shel
 from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
+    TAIL_BYTES,
     Command,
     Completed,
     identity_of,
@@ -226,9 +227,15 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         return next((each for each in sorted(changed) if is_run and names(guard, each)), None)
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """The output and exit code of the last run of the command; None if it has not run in this process."""
+        """The output and exit code of the last run of the command; None if it has not run in this process.
+
+        Raises ResourceError when there is more than is kept: others would take its end for all of it.
+        """
         if self._result is None:
             return None
+        if self._result.is_cut:
+            words = f"its output is used, and is longer than the {TAIL_BYTES >> 10} KiB that are kept"
+            raise ResourceError(words, "print less, or write it to a file")
         return {
             "stdout": self._result.stdout.removesuffix("\n"),
             "stderr": self._result.stderr.removesuffix("\n"),
