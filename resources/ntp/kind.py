@@ -110,7 +110,7 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
             hint = "install the package chrony, or require the resource that does"
             raise ResourceError(f"chrony has no directory {directory}", hint, missing=directory)
         write = None if text is None else partial(self._write, text)
-        return (textfile.step(path, text, write),)
+        return (textfile.replace_step(path, text, write),)
 
     async def preflight(self, state: NtpState) -> None:  # noqa: ARG002 - something would be changed
         """Check that the file can be written."""

@@ -190,7 +190,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
                 run = partial(self._set, self.value, state.running)
                 plan.append(Action.saying(words, run, reads_back=True))
         if state.persisted != self._text:
-            plan.append(textfile.step(self._key.file, self._text))
+            plan.append(textfile.replace_step(self._key.file, self._text))
         return tuple(plan)
 
     async def preflight(self, state: SysctlState) -> None:
