@@ -99,9 +99,10 @@ def replace_step(
     """
     title = title or path
     if text is None:
-        return Action.proven(f"removed {title}", partial(remove_path, path, recursive=False))
-    run, shown = run or partial(replace, path, text), partial(diff, path, lambda _: text)
-    return Action(f"Would have written {title}", f"wrote {title}", run, shown, is_proof=True)
+        remove, shown = partial(remove_path, path, recursive=False), partial(content_diff, path, None, ())
+        return Action.proven(f"removed {title}", remove, shown)
+    write, shown = run or partial(replace, path, text), partial(diff, path, lambda _: text)
+    return Action(f"Would have written {title}", f"wrote {title}", write, shown, is_proof=True)
 
 
 async def diff(path: str, change: Change) -> Diff:
