@@ -11,6 +11,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``late_imports``: lets trio, pydantic and yaml be imported without what a run does not use, such as OpenSSL;
 - ``own_process``: when this process began, what it runs, and who it is;
 - ``suggestions``: finds the known name that a misspelt one probably means;
+- ``number_format``: durations, times and counts as text;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: resources: base class, property types, plan, watch declarations, registry;
