@@ -95,6 +95,8 @@ if TYPE_CHECKING:
         Rate,
         Reference,
         References,
+        matching_text,
+        readable_text,
     )
     from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import (
@@ -163,7 +165,7 @@ _HOMES = {
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References", "matching_text", "readable_text"),
     "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess", "TemplateSource"),
     "reactor.resource.own_renames": ("own_renames",),
@@ -260,10 +262,12 @@ __all__ = [
     "is_shared_mount",
     "load",
     "masked_start",
+    "matching_text",
     "open_input",
     "own_renames",
     "protect_process",
     "read_mounts",
+    "readable_text",
     "register_header_secrets",
     "register_secret",
     "register_url_secrets",
