@@ -11,6 +11,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``late_imports``: lets trio, pydantic and yaml be imported without what a run does not use, such as OpenSSL;
 - ``own_process``: when this process began, what it runs, and who it is;
 - ``suggestions``: finds the known name that a misspelt one probably means;
+- ``number_format``: durations, times and counts as text;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: resources: base class, property types, plan, watch declarations, registry;
@@ -95,6 +96,8 @@ if TYPE_CHECKING:
         Rate,
         Reference,
         References,
+        matching_text,
+        readable_text,
     )
     from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import (
@@ -164,7 +167,7 @@ _HOMES = {
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References", "matching_text", "readable_text"),
     "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess", "TemplateSource"),
     "reactor.resource.own_renames": ("own_renames",),
@@ -262,10 +265,12 @@ __all__ = [
     "is_shared_mount",
     "load",
     "masked_start",
+    "matching_text",
     "open_input",
     "own_renames",
     "protect_process",
     "read_mounts",
+    "readable_text",
     "register_header_secrets",
     "register_secret",
     "register_url_secrets",

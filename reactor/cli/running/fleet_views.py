@@ -15,7 +15,6 @@ import trio
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import chosen_by, warn_of_no_leader, within, within_until_signal
-from reactor.console.number_format import counted
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.operator.doctor.judgements import certificate_check
@@ -28,6 +27,7 @@ from reactor.fleet.operator.overview import Overview, overviews
 from reactor.fleet.operator.where import Predicate
 from reactor.fleet.rollout.commands import RolloutError
 from reactor.fleet.rollout.state import Phase
+from reactor.number_format import counted
 from reactor.resource.escaping import escaped
 
 _MOST_SHOWN = 200
