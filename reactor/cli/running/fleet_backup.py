@@ -10,7 +10,6 @@ import click
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import print_change, within
-from reactor.console.number_format import counted, date_and_time
 from reactor.errors import ReactorError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.backup import (
@@ -26,6 +25,7 @@ from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.expulsion import revoked_hosts
 from reactor.fleet.operator.server_config import OperatorDirectory, load_operator_directory
 from reactor.fleet.operator.session import fleet_of
+from reactor.number_format import counted, date_and_time
 
 _SHOWN_AGAIN = 0.2
 """Seconds between two signs of progress."""
