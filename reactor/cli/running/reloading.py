@@ -60,7 +60,8 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid version changes nothing; all its problems are shown.
 
     ``load`` reads the manifests ``names``, or raises ManifestError. It is called in a thread, so checks go on meanwhile.
-    ``generation`` is the version in force, at first that of the start; ``read_at`` is when reading it began, in nanoseconds since 1970.
+    ``generation`` is the version in force, at first that of the start; ``read_at`` is when reading it began, in
+    nanoseconds since 1970.
     ``on_new_graph`` is called with each graph just before it comes into force.
     """
 
