@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING, Any
 from reactor import late_imports
 
 if TYPE_CHECKING:
+    from reactor.clock import host_clock
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import RunOptions
@@ -147,6 +148,7 @@ _HOMES = {
     "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.http.response": ("HttpResponse",),
+    "reactor.clock": ("host_clock",),
     "reactor.http.client": ("http_response",),
     "reactor.http.request": ("ConnectionLostError", "HttpError", "HttpLimits", "HttpRequest", "TooLargeError"),
     "reactor.loading": ("LoadedManifest", "load"),
@@ -254,6 +256,7 @@ __all__ = [
     "follow_mounts",
     "fragile_mounts",
     "gjson_get",
+    "host_clock",
     "http_response",
     "in_thread",
     "is_shared_mount",
