@@ -11,6 +11,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``late_imports``: lets trio, pydantic and yaml be imported without what a run does not use, such as OpenSSL;
 - ``own_process``: when this process began, what it runs, and who it is;
 - ``suggestions``: finds the known name that a misspelt one probably means;
+- ``number_format``: durations, times and counts as text;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: resources: base class, property types, plan, watch declarations, registry;
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
+    from reactor.resource.git_credentials import git_credentials
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
@@ -95,6 +97,8 @@ if TYPE_CHECKING:
         Rate,
         Reference,
         References,
+        matching_text,
+        readable_text,
     )
     from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import (
@@ -159,12 +163,13 @@ _HOMES = {
     "reactor.resource.declared": ("Declared",),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
     "reactor.resource.escaping": ("escaped",),
+    "reactor.resource.git_credentials": ("git_credentials",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.protected_processes": ("protect_process",),
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "OneOrMany", "Rate", "Reference", "References", "matching_text", "readable_text"),
     "reactor.resource.redaction": ("masked_start", "register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "NamedProgram", "PathState", "Relations", "SandboxAccess", "TemplateSource"),
     "reactor.resource.own_renames": ("own_renames",),
@@ -255,6 +260,7 @@ __all__ = [
     "escaped",
     "follow_mounts",
     "fragile_mounts",
+    "git_credentials",
     "gjson_get",
     "host_clock",
     "http_response",
@@ -262,10 +268,12 @@ __all__ = [
     "is_shared_mount",
     "load",
     "masked_start",
+    "matching_text",
     "open_input",
     "own_renames",
     "protect_process",
     "read_mounts",
+    "readable_text",
     "register_header_secrets",
     "register_secret",
     "register_url_secrets",

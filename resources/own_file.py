@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
 from reactor import Action
-from reactor.hostfs import Attributes, Inline, content_diff, remove_path, set_attributes, write_file
+from reactor.hostfs import Attributes, Inline, content_diff, set_attributes, write_file
+from reactor.resources import textfile
 from reactor.resources.shared_lines import Found
 
 ATTRIBUTES = Attributes(0, 0, 0o644)
@@ -27,8 +28,7 @@ def steps_of(
     """
     if text is None:
         if found is not None:
-            run = partial(remove_path, path, recursive=False)
-            yield Action.proven(f"removed {title}", run, partial(content_diff, path, None, ()))
+            yield textfile.replace_step(path, None, title=title)
     elif found is None or found.data != text.encode() or found.path != path:
         words = f"{made if found is None else 'changed'} {title}"
         write = store or partial(write_file, path, Inline(text), ATTRIBUTES)

@@ -83,12 +83,26 @@ def set_mode(path: str, permissions: int) -> None:
             os.close(fd)
 
 
-def step(path: str, text: str | None, write: Callable[[], Awaitable[None]] | None = None) -> Action:
-    """The step that makes ``text`` the content of the file; None removes it. ``write`` writes it, by default `replace`."""
+def edit_step(
+    words: str, path: str, change: Change, run: Callable[[], Awaitable[None]] | None = None
+) -> Action:
+    """The step that makes ``change``, as ``words`` tell. ``run`` makes it, by default `edit`."""
+    return Action.proven(words, run or partial(edit, path, change), partial(diff, path, change))
+
+
+def replace_step(
+    path: str, text: str | None, run: Callable[[], Awaitable[None]] | None = None, *, title: str = ""
+) -> Action:
+    """The step that makes ``text`` the content of the file; None removes it. ``run`` writes it, by default `replace`.
+
+    ``title`` is the file in words, by default its path.
+    """
+    title = title or path
     if text is None:
-        return Action.proven(f"removed {path}", partial(remove_path, path, recursive=False))
-    run, shown = write or partial(replace, path, text), partial(diff, path, lambda _: text)
-    return Action(f"Would have written {path}", f"wrote {path}", run, shown, is_proof=True)
+        remove, shown = partial(remove_path, path, recursive=False), partial(content_diff, path, None, ())
+        return Action.proven(f"removed {title}", remove, shown)
+    write, shown = run or partial(replace, path, text), partial(diff, path, lambda _: text)
+    return Action(f"Would have written {title}", f"wrote {title}", write, shown, is_proof=True)
 
 
 async def diff(path: str, change: Change) -> Diff:

@@ -20,7 +20,7 @@ from reactor import hostfs
 ROOT = Path(__file__).parent.parent
 KINDS = ROOT / "resources/__init__.py"
 
-BY_ALL = {"reactor.errors", "reactor.named_tuple", "reactor.suggestions"}
+BY_ALL = {"reactor.errors", "reactor.named_tuple", "reactor.number_format", "reactor.suggestions"}
 """What every part of reactor may import."""
 
 MAY_IMPORT = {
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "reactor.late_imports": {"reactor.distributions", "reactor.late_functions", "reactor.lean_dataclass"},
     "reactor.lean_dataclass": set(),
     "reactor.named_tuple": set(),
+    "reactor.number_format": set(),
     "reactor.own_process": set(),
     "reactor.suggestions": set(),
     "reactor.trust": set(),

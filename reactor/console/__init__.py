@@ -1,6 +1,6 @@
 """Sinks of engine events: text, progress bar, summary, JSON lines, the systemd journal.
 
-- ``style``, ``number_format``: colours, and durations, times and counts as text;
+- ``style``: colours;
 - ``open_problems``: keeps the resources that are not as desired now, and why;
 - ``text``, ``jsonlines``: events as lines, for people and for programs;
 - ``journald``: lines and events as entries of the systemd journal;

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reactor.console.number_format import date_and_time, seconds
 from reactor.console.open_problems import name_some, what_differs
 from reactor.console.style import Style, in_words
+from reactor.number_format import date_and_time, seconds
 from reactor.resource.escaping import escaped
 
 _WIDTHS = (19, 12, 40)

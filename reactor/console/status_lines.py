@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reactor.console.number_format import clock, counted, date_and_time, seconds
 from reactor.console.open_problems import name_some
 from reactor.console.style import STATE_COLUMN, Style, in_words
+from reactor.number_format import clock, counted, date_and_time, seconds
 from reactor.resource.escaping import escaped
 
 _INDENT = "    "

@@ -6,10 +6,10 @@ import io
 from collections import Counter
 from typing import Literal
 
-from reactor.console.number_format import how_it_went
 from reactor.console.open_problems import OpenProblem, OpenProblems
 from reactor.console.style import Style, in_words, result_line
 from reactor.engine.events import Ended, Result
+from reactor.number_format import how_it_went
 from reactor.resource.escaping import escaped
 
 _LISTED = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from reactor.console.number_format import counted, date_and_time, seconds
 from reactor.console.open_problems import OpenProblem, OpenProblems, RepeatedFailures, what_differs
 from reactor.console.style import STATE_COLUMN, Style, in_words
 from reactor.engine.events import (
@@ -29,6 +28,7 @@ from reactor.engine.events import (
     Unblocked,
     WatcherChanged,
 )
+from reactor.number_format import counted, date_and_time, seconds
 from reactor.resource.escaping import escaped
 from reactor.resource.watch import WatchState
 

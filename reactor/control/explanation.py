@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reactor.clock import STEP
-from reactor.console.number_format import date_and_time, seconds
 from reactor.console.status_lines import cause_of_flapping
 from reactor.journal.history import Entry, History
+from reactor.number_format import date_and_time, seconds
 
 _CAUSES = {
     "initial": "the run had started",

@@ -105,6 +105,7 @@ async def write_file(
             and await _replaced_in_steps(commit, path, parent, new)
         ):
             return
+        parent.close()  # an error keeps this frame for a while, and the open directory would keep its disk mounted
         await change_on_disk(path, partial(_store_on_disk, path, new))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error

@@ -12,7 +12,7 @@ from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import ValueReader
+from reactor.manifest.values import ValueReader, checked_map
 from reactor.named_tuple import NamedTuple
 from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
@@ -204,7 +204,7 @@ class _Outline:
         overrides = self._root.get("overrides")
         if isinstance(overrides, Mapping):
             for key in overrides:
-                self._check_map(overrides, key)
+                checked_map(key, overrides, self._problems)
         return self._ccm_form() if of_ccm else self._native_form()
 
     def _native_form(self) -> Document:
@@ -273,23 +273,15 @@ class _Outline:
     def check_data(self, hierarchy: type[Hierarchy]) -> None:
         """Check the outline of the data sections."""
         self._section("hierarchy", hierarchy)
-        self._check_map(self._root, "data")
-        self._check_map(self._root, "overrides")
-
-    def _check_map(self, holder: Mapping, key: str) -> Mapping | None:
-        value = holder.get(key)
-        if isinstance(value, Mapping):
-            return value
-        if value is not None and value is not INVALID:
-            self._problems.add("R0109", f"{key} must be a map, not {shown(value)}", holder.value_at(key))
-        return None
+        checked_map("data", self._root, self._problems)
+        checked_map("overrides", self._root, self._problems)
 
     def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:
         """Return the map under ``key`` as a ``model``, or None.
 
         Skips the keys in ``leave``: other code reads these.
         """
-        node = self._check_map(self._root, key)
+        node = checked_map(key, self._root, self._problems)
         if node is None:
             return None
         values = ValueReader(self._problems).read(node, model, leave)

@@ -22,6 +22,7 @@ from reactor.manifest.values import (
     KindDefaults,
     ValueReader,
     Values,
+    checked_map,
 )
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
@@ -66,14 +67,9 @@ def read_defaults(
 
     Reports each invalid one at its place. The resources that would have it are not reported to lack it.
     """
-    section = root.get(DEFAULTS)
-    if not isinstance(section, Mapping):
-        if section is None:
-            return above
-        if section is not INVALID:
-            message = f"defaults must be a map, not {shown(section)}"
-            problems.add("R0109", message, root.value_at(DEFAULTS), "write 'file: {owner: root}' below it")
-        return _UnreadableDefaults(kinds)
+    section = checked_map(DEFAULTS, root, problems, "write 'file: {owner: root}' below it")
+    if section is None:
+        return above if root.get(DEFAULTS) is None else _UnreadableDefaults(kinds)
     found = dict(above)
     reader = ValueReader(problems, expression_context.scope)
     for kind, node in section.items():

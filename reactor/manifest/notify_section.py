@@ -12,7 +12,7 @@ from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import ValueReader, Values
+from reactor.manifest.values import ValueReader, Values, checked_map
 
 if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
@@ -26,11 +26,8 @@ def channels_in(
     root: Mapping, problems: Problems, expression_context: ExpressionContext
 ) -> dict[str, Channel]:
     """Return the channels that the manifest ``root`` declares, by name. Errors are added to ``problems``."""
-    node = root.get(SECTION)
-    if not isinstance(node, Mapping):
-        if node is not None and node is not INVALID:
-            message = f"notify must be a map, not {shown(node)}"
-            problems.add("R0109", message, root.value_at(SECTION), _HINT)
+    node = checked_map(SECTION, root, problems, _HINT)
+    if node is None:
         return {}
     found = {name: _channel(node, name, problems, expression_context) for name in node}
     return {name: channel for name, channel in found.items() if channel is not None}

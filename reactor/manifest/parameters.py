@@ -20,7 +20,7 @@ from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import ValueReader
+from reactor.manifest.values import ValueReader, checked_map
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.property_types import Flag, Model
 from reactor.resource.redaction import register_secret
@@ -96,13 +96,8 @@ def read_parameters(
     root: Mapping, problems: Problems, expression_context: ExpressionContext
 ) -> dict[str, Declared]:
     """Return the parameters that the manifest ``root`` declares. Reports invalid ones, and leaves them out."""
-    section = root.get(PARAMETERS)
-    if not isinstance(section, Mapping):
-        if section is not None and section is not INVALID:
-            hint = "write 'port: {type: integer}' below it"
-            problems.add(
-                "R0120", f"parameters must be a map, not {shown(section)}", root.value_at(PARAMETERS), hint
-            )
+    section = checked_map(PARAMETERS, root, problems, "write 'port: {type: integer}' below it", code="R0120")
+    if section is None:
         return {}
     found: dict[str, Declared] = {}
     reader = ValueReader(problems, expression_context.scope)

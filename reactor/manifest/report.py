@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reactor.errors import Place
 from reactor.manifest.source import COMMAND_LINE, with_line_feeds
+from reactor.number_format import counted
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.redaction import redact
 from reactor.suggestions import folded_list
@@ -71,8 +72,8 @@ class _Report:
 
     def count(self, diagnostics: list[Diagnostic]) -> str:
         files = {each.place.file for each in diagnostics if each.place} - {COMMAND_LINE}
-        errors = _counted(len(diagnostics), "error")
-        return self._paint(f"{errors} in {_counted(len(files), 'file')}" if files else errors, "place")
+        errors = counted(len(diagnostics), "error")
+        return self._paint(f"{errors} in {counted(len(files), 'file')}" if files else errors, "place")
 
     def _finding(self, word: str, message: str, place: Place | None) -> Iterator[str]:
         where = f"{self._paint(_printable(str(place)) + ':', 'place')} " if place else ""
@@ -146,7 +147,3 @@ def _columns(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     combining = sum(unicodedata.category(char) in ("Mn", "Me") for char in text)
     return len(_printable(text)) + wide - combining
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -13,12 +13,10 @@ from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.document import OUTPUTS, Document
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.nodes import INVALID
-from reactor.manifest.nodes import Mapping as Node
 from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.source import Problems
-from reactor.manifest.values import ValueReader
+from reactor.manifest.values import ValueReader, checked_map
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import Subscription
 from reactor.resource.diagnostic import ManifestError
@@ -144,13 +142,8 @@ class _AnyOutputs(Model):
 
 def outputs_of(document: Document, problems: Problems, context: ExpressionContext) -> dict[str, Any]:
     """Return the values under ``outputs``. Reports those that fail."""
-    section = document.root.get(OUTPUTS)
-    if not isinstance(section, Node):
-        if section is not None and section is not INVALID:
-            message = f"outputs must be a map, not {shown(section)}"
-            problems.add("R0109", message, document.root.value_at(OUTPUTS), "write 'NAME: VALUE' below it")
-        return {}
-    return ValueReader(problems, context.scope).read(section, _AnyOutputs).plain
+    section = checked_map(OUTPUTS, document.root, problems, "write 'NAME: VALUE' below it")
+    return {} if section is None else ValueReader(problems, context.scope).read(section, _AnyOutputs).plain
 
 
 def bind_names(scope: str, members: Iterable[Resource]) -> None:

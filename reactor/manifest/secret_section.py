@@ -14,7 +14,7 @@ from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import ValueReader
+from reactor.manifest.values import ValueReader, checked_map
 
 SECTION = "secrets"
 
@@ -69,11 +69,8 @@ def secrets_of(
 
     Without a ``reader``, no source is read or asked, and every secret is unknown.
     """
-    node = root.get(SECTION)
-    if not isinstance(node, Mapping):
-        if node is not None and node is not INVALID:
-            message = f"secrets must be a map, not {shown(node)}"
-            problems.add("R0109", message, root.value_at(SECTION), "write each as 'NAME: {age: FILE}'")
+    node = checked_map(SECTION, root, problems, "write each as 'NAME: {age: FILE}'")
+    if node is None:
         return NO_SECRETS, set()
     found = _Found(problems, reader, base)
     for name in node:

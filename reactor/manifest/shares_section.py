@@ -7,10 +7,9 @@ from typing import Any
 
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.network_functions import SHARED_NAME
-from reactor.manifest.nodes import INVALID, Mapping
-from reactor.manifest.phrasing import shown
+from reactor.manifest.nodes import Mapping
 from reactor.manifest.source import Problems
-from reactor.manifest.values import ValueReader
+from reactor.manifest.values import ValueReader, checked_map
 from reactor.resource.property_types import Model
 
 SECTION = "shares"
@@ -24,11 +23,8 @@ class _AnyShares(Model):
 
 def add_shares(root: Mapping, problems: Problems, context: ExpressionContext, shares: dict[str, Any]) -> None:
     """Add the values under ``shares`` to ``shares``. Errors are added to ``problems``."""
-    node = root.get(SECTION)
-    if not isinstance(node, Mapping):
-        if node is not None and node is not INVALID:
-            message = f"shares must be a map, not {shown(node)}"
-            problems.add("R0109", message, root.value_at(SECTION), "write 'NAME: VALUE' below it")
+    node = checked_map(SECTION, root, problems, "write 'NAME: VALUE' below it")
+    if node is None:
         return
     found = ValueReader(problems, context.scope).read(node, _AnyShares, eager=True)
     for name in node:

@@ -20,6 +20,7 @@ from reactor.manifest.evaluation import (
     report_expression,
 )
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
+from reactor.manifest.phrasing import shown
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
 from reactor.named_tuple import NamedTuple
@@ -85,6 +86,18 @@ KindDefaults = AbstractMapping[str, KindDefault]
 
 NO_DEFAULTS: KindDefaults = MappingProxyType({})
 NO_DEFAULT = KindDefault(Values())
+
+
+def checked_map(
+    key: str, holder: Mapping, problems: Problems, hint: str | None = None, *, code: str = "R0109"
+) -> Mapping | None:
+    """Return the map under ``key`` of ``holder``; None if there is none. Reports anything else that is there."""
+    value = holder.get(key)
+    if isinstance(value, Mapping):
+        return value
+    if value is not None and value is not INVALID:
+        problems.add(code, f"{key} must be a map, not {shown(value)}", holder.value_at(key), hint)
+    return None
 
 
 class ValueReader:

@@ -3,7 +3,6 @@
 # No `from __future__ import annotations` here: pydantic would compile each annotation from its text, and again for each
 # class that inherits it.
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,7 +17,15 @@ from pydantic import (
     WrapValidator,
 )
 
-from reactor.resource.property_types import Duration, Flag, FrozenModel, Rate, Reference, Semaphores
+from reactor.resource.property_types import (
+    Duration,
+    Flag,
+    FrozenModel,
+    Rate,
+    Reference,
+    Semaphores,
+    matching_text,
+)
 
 
 class RefreshDebounce(FrozenModel):
@@ -142,20 +149,15 @@ SLOT_NAME = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 """A name of slots: a token of a subject of NATS."""
 
 
-def _check_slot_name(text: str) -> str:
-    if not re.fullmatch(SLOT_NAME, text):
-        raise ValueError(
-            f"{text!r} is not a valid name: only a-z, 0-9 and - are allowed, at most 63, and - not at an end"
-        )
-    return text
-
-
 class Slot(FrozenModel):
     """Limits how many hosts of a fleet change resources with this slot at the same time."""
 
     name: Annotated[
         str,
-        AfterValidator(_check_slot_name),
+        matching_text(
+            SLOT_NAME,
+            "is not a valid name: only a-z, 0-9 and - are allowed, at most 63, and - not at an end",
+        ),
         WithJsonSchema({"type": "string", "pattern": f"^{SLOT_NAME}$"}),
     ]
     """What is counted: all resources with this name, on all hosts."""
@@ -175,14 +177,6 @@ DEFAULT_META = Meta.model_construct()
 """The one object that all resources without their own ``meta`` share."""
 
 _NAME = r"[a-zA-Z][a-zA-Z0-9_-]*"
-
-
-def _check_name(text: str) -> str:
-    if not re.fullmatch(_NAME, text):
-        raise ValueError(
-            f"{text!r} is not a valid name: start with a letter, go on with letters, digits, _ and -"
-        )
-    return text
 
 
 def _check_address(text: str) -> str:
@@ -211,7 +205,9 @@ def _check_ttl(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
 
 
 Name = Annotated[
-    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})
+    str,
+    matching_text(_NAME, "is not a valid name: start with a letter, go on with letters, digits, _ and -"),
+    WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"}),
 ]
 """A letter, followed by letters, digits, ``_`` and ``-``."""
 

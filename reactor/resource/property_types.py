@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os.path
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -32,6 +33,27 @@ class FrozenModel(Model):
     """A model that never changes."""
 
     model_config = ConfigDict(frozen=True)
+
+
+def matching_text(pattern: str | re.Pattern[str], problem: str) -> AfterValidator:
+    """A validator of a text that ``pattern`` matches as a whole. In the error, ``problem`` follows the text."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text!r} {problem}")
+        return text
+
+    return AfterValidator(check)
+
+
+def readable_text(read: Callable[[str], object]) -> AfterValidator:
+    """A validator of a text that ``read`` accepts; for others it raises ValueError. The text stays as it is written."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return AfterValidator(check)
 
 
 Flag = Annotated[bool, Strict()]

@@ -6,6 +6,7 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Event, Reloaded, ReloadRejected
+from reactor.number_format import counted
 from reactor.resource.redaction import redact
 from reactor.service.notify import Notifier
 
@@ -73,8 +74,7 @@ class Reporter:
 def resource_status(engine: Engine) -> str:
     """The status of the resources, in one line."""
     scheduler = engine.scheduler
-    count = len(engine.vertex_table.present)
-    total = "1 resource" if count == 1 else f"{count} resources"
+    total = counted(len(engine.vertex_table.present), "resource")
     if scheduler.converged:
         return f"converged: {total}"
     failed = sorted(scheduler.blocking.failed)

@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     SandboxAccess,
     Watch,
+    matching_text,
 )
 from reactor.hostfs import (
     Attributes,
@@ -41,12 +42,6 @@ from reactor.resources.trusted_sources import refuse_foreign_file
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _WANTED = Attributes(0, 0, 0o644)
 _PENDING = "ca store"
-
-
-def _check_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} can't be the name of a file: use letters, digits, '_', '-' and '.'")
-    return name
 
 
 def _check_content(text: str) -> str:
@@ -73,7 +68,9 @@ class CaCertificate(Resource[StoreState], kind="ca_certificate"):
 
     example = "our-ca absent"
 
-    name: Annotated[str, AfterValidator(_check_name)]
+    name: Annotated[
+        str, matching_text(_NAME, "can't be the name of a file: use letters, digits, '_', '-' and '.'")
+    ]
     ensure: Literal["present", "absent"] = "present"
     content: Annotated[str, AfterValidator(_check_content)] | None = None
     """The certificate in PEM."""

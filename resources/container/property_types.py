@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
-from reactor import Claim, PropertyProblem
+from reactor import Claim, PropertyProblem, matching_text, readable_text
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 _IMAGE = re.compile(
@@ -121,25 +121,9 @@ def port_claims(ports: Sequence[str], container: str) -> Iterator[Claim]:
             yield Claim("port of the host", where, {"container": container})
 
 
-def _check_port(text: str) -> str:
-    parse_port(text)
-    return text
-
-
-def _check_volume(text: str) -> str:
-    parse_volume(text)
-    return text
-
-
-def _check_restart(text: str) -> str:
-    if not _RESTART.fullmatch(text):
-        raise ValueError(
-            f"{text!r} is not a restart policy: write no, always, unless-stopped or on-failure:5"
-        )
-    return text
-
-
 Image = Annotated[str, AfterValidator(_check_image)]
-PortText = Annotated[str, AfterValidator(_check_port)]
-VolumeText = Annotated[str, AfterValidator(_check_volume)]
-Restart = Annotated[str, AfterValidator(_check_restart)]
+PortText = Annotated[str, readable_text(parse_port)]
+VolumeText = Annotated[str, readable_text(parse_volume)]
+Restart = Annotated[
+    str, matching_text(_RESTART, "is not a restart policy: write no, always, unless-stopped or on-failure:5")
+]

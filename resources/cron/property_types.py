@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from reactor import readable_text
 from reactor.resources.cron import schedule as schedules
 from reactor.resources.cron.job import for_cron
 
@@ -40,12 +42,7 @@ def _check_variable(text: str) -> str:
 
 def _field(name: str) -> Any:
     field = next(each for each in schedules.FIELDS if each.name == name)
-
-    def check(text: str) -> str:
-        schedules.numbers_of(field, text)
-        return text
-
-    return AfterValidator(check)
+    return readable_text(partial(schedules.numbers_of, field))
 
 
 def _as_text(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from reactor import AbsolutePath
+from reactor import AbsolutePath, matching_text
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -42,12 +42,6 @@ def _check_search_path(text: str) -> str:
     return text
 
 
-def _check_umask(text: str) -> str:
-    if not re.fullmatch(r"[0-7]{1,3}|0[0-7]{3}", text):
-        raise ValueError(f"{text!r} is not a umask: write it in octal, as 0022 or 0077")
-    return text
-
-
 def _zero_if_none(codes: tuple[int, ...]) -> tuple[int, ...]:
     return codes or (0,)
 
@@ -60,7 +54,9 @@ def _without_slash_at_the_end(path: Any) -> Any:
 Location = Annotated[AbsolutePath, BeforeValidator(_without_slash_at_the_end)]
 """An absolute path, which may end in a slash."""
 
-Umask = Annotated[str, AfterValidator(_check_umask)]
+Umask = Annotated[
+    str, matching_text(r"[0-7]{1,3}|0[0-7]{3}", "is not a umask: write it in octal, as 0022 or 0077")
+]
 """A file mode creation mask in octal, such as ``0027``."""
 
 Variable = Annotated[str, AfterValidator(_check_variable)]

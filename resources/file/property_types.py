@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, ValidationInfo
 
+from reactor import readable_text
 from reactor.hostfs import MAX_ID, is_id
 from reactor.resources.download.source import check_url, is_url, resolve_source
 
@@ -48,11 +49,6 @@ def mode_properties(mode: int) -> dict[str, Any]:
     """The properties for a mode with all twelve bits. Omits setuid, setgid and sticky bits that are not set."""
     special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
     return {"mode": f"{mode & MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
-
-
-def _check_mode(text: str) -> str:
-    parse_mode(text)
-    return text
 
 
 @lru_cache(maxsize=64)  # most files have the same owner and group
@@ -114,7 +110,7 @@ SourcePath = Annotated[str, AfterValidator(_resolve_source)]
 Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""
 
-Mode = Annotated[str, AfterValidator(_check_mode)]
+Mode = Annotated[str, readable_text(parse_mode)]
 """Permissions in octal, at most 0777."""
 
 Text = Annotated[str, AfterValidator(_check_content)]

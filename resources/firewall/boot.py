@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from reactor import Action
-from reactor.hostfs import ErrorContext, refuse_replacement, remove_path
+from reactor.hostfs import ErrorContext, refuse_replacement
 from reactor.resources import textfile
 from reactor.resources.firewall.nft import text_of
 from reactor.resources.firewall.ruleset import Line
@@ -81,16 +81,11 @@ def steps(table: str, now: BootFiles, then: BootFiles) -> Iterator[Action]:
     for path, old, new in zip(where, now, then, strict=True):
         if path is None or old == new:
             continue
-        if new is None:
-            words, run = f"removed {path}", partial(remove_path, path, recursive=False)
-            yield Action.proven(words, run)
-        elif path == where.link:
+        if path == where.link and new is not None:
             words = f"enabled {os.path.basename(path)}"
             yield Action.proven(words, partial(_enable, path, new))
         else:
-            diff = partial(textfile.diff, path, partial(_whole, new))
-            run_write = partial(textfile.replace, path, new)
-            yield Action(f"Would have written {path}", f"wrote {path}", run_write, diff, is_proof=True)
+            yield textfile.replace_step(path, new)
 
 
 def preflight(table: str, now: BootFiles, then: BootFiles) -> None:
@@ -98,10 +93,6 @@ def preflight(table: str, now: BootFiles, then: BootFiles) -> None:
     for path, old, new in zip(paths(table), now, then, strict=True):
         if path is not None and old != new:
             refuse_replacement(path)
-
-
-def _whole(text: str, _: str) -> str:
-    return text
 
 
 async def _enable(path: str, target: str) -> None:

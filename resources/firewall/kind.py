@@ -25,6 +25,7 @@ from reactor import (
     Watch,
     emit_output,
     in_thread,
+    matching_text,
 )
 from reactor.resources.firewall import boot, nft, record, trial
 from reactor.resources.firewall.kernel import INET, read_table
@@ -37,12 +38,6 @@ _TABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
 _SSH = 22
 _ATTEMPTS = 3
 _PROGRAM = "/usr/sbin/nft"
-
-
-def _check_table(name: str) -> str:
-    if not _TABLE.fullmatch(name):
-        raise ValueError(f"{name!r} is not the name of a table: use letters, digits and _, at most 31")
-    return name
 
 
 class FirewallState(NamedTuple):
@@ -65,7 +60,9 @@ class Firewall(Resource[FirewallState], kind="firewall"):
     example = "host"
 
     ensure: Literal["present", "absent"] = "present"
-    table: Annotated[str, AfterValidator(_check_table)] = "reactor"
+    table: Annotated[
+        str, matching_text(_TABLE, "is not the name of a table: use letters, digits and _, at most 31")
+    ] = "reactor"
     """The name of the table; its family is `inet`, which is IPv4 and IPv6."""
     policy: Policy = Policy()
     """What happens to packets that no rule decides: `{input: drop, forward: drop, output: accept}`. By default, `input` is

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from reactor import matching_text
 from reactor.resources.firewall.nft_syntax import check_rule_text
 from reactor.resources.ip_networks import IPNetwork, exact_network
 
@@ -95,26 +96,9 @@ def _some(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _check_service(text: str) -> str:
-    parse_service(text)
-    return text
-
-
-def _check_network(text: str) -> str:
-    parse_network(text)
-    return text
-
-
-def _check_link(text: str) -> str:
+def _check_link(text: str) -> None:
     if not _LINK.fullmatch(text):
         raise ValueError(f"{text!r} is not the name of a link: write eth0, or eth* for all that begin so")
-    return text
-
-
-def _check_limit(text: str) -> str:
-    if not _LIMIT.fullmatch(text):
-        raise ValueError(f"{text!r} is not a limit: write 10/second, 5/minute, 100/hour or 1000/day")
-    return text
 
 
 def _check_text(text: str) -> str:
@@ -131,11 +115,13 @@ def _check_connect(text: str) -> str:
     return text
 
 
-def _list_checker(check: Callable[[str], str]) -> AfterValidator:
+def _list_checker(check: Callable[[str], object]) -> AfterValidator:
     """A validator of a list of strings that ``check`` accepts."""
 
     def check_all(texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(check, _some(texts)))
+        for text in _some(texts):
+            check(text)
+        return texts
 
     return AfterValidator(check_all)
 
@@ -144,9 +130,9 @@ _SCHEMA: Final = WithJsonSchema(
     {"anyOf": [{"type": ["string", "integer"]}, {"type": "array", "items": {"type": "string"}}]}
 )
 _LIST: Final = BeforeValidator(_as_list)
-Services = Annotated[tuple[str, ...], _LIST, _list_checker(_check_service), _SCHEMA]
+Services = Annotated[tuple[str, ...], _LIST, _list_checker(parse_service), _SCHEMA]
 """Services as in `parse_service`; a single one needs no list."""
-Networks = Annotated[tuple[str, ...], _LIST, _list_checker(_check_network), _SCHEMA]
+Networks = Annotated[tuple[str, ...], _LIST, _list_checker(parse_network), _SCHEMA]
 """Addresses and networks."""
 Links = Annotated[tuple[str, ...], _LIST, _list_checker(_check_link), _SCHEMA]
 """Names of links, perhaps with an asterisk at the end."""
@@ -191,7 +177,12 @@ class Rule(_Part):
     to: Networks | None = None
     in_: Links | None = Field(default=None, alias="in")
     out: Links | None = None
-    limit: Annotated[str, AfterValidator(_check_limit)] | None = None
+    limit: (
+        Annotated[
+            str, matching_text(_LIMIT, "is not a limit: write 10/second, 5/minute, 100/hour or 1000/day")
+        ]
+        | None
+    ) = None
     log: Text | None = None
     comment: Text | None = None
 

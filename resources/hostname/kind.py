@@ -134,8 +134,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         """One step for each name that differs."""
         plan = []
         if state.static != self._wanted:
-            change = partial(_whole, self._text)
-            plan.append(_set("host name", state.static, self._wanted, HOSTNAME, change))
+            plan.append(_set("host name", state.static, self._wanted, HOSTNAME, lambda _: self._text))
         if state.running != self._wanted:
             words = f"set the running host name to {self._wanted}, from {state.running}"
             plan.append(Action.proven(words, self._set_running))
@@ -184,19 +183,9 @@ class Hostname(Resource[HostnameState], kind="hostname"):
             socket.sethostname(self._wanted)
 
 
-def _whole(text: str, _: str) -> str:
-    return text
-
-
 def _set(what: str, old: str | None, new: str, path: str, change: textfile.Change) -> Action:
     words = f"set the {what} to {new}" + (f", from {old}" if old else "")
-    return Action(
-        would=f"Would have {words}",
-        did=words,
-        run=partial(textfile.edit, path, change),
-        diff=partial(textfile.diff, path, change),
-        is_proof=True,
-    )
+    return textfile.edit_step(words, path, change)
 
 
 def static_name(text: str) -> str | None:

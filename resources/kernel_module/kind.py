@@ -156,7 +156,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
         """
         plan = []
         if state.settings != self._settings_text:
-            plan.append(textfile.step(self._settings_file, self._settings_text))
+            plan.append(textfile.replace_step(self._settings_file, self._settings_text))
         if self.ensure == "present" and not state.is_there:
             plan.append(Action.saying("loaded it", self._load))
         if self.ensure == "absent" and state.is_builtin:
@@ -166,7 +166,7 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
             run_it = self._unload
             plan.append(Action.saying("removed it from the kernel", run_it))
         if state.at_boot != self._boot_text:
-            plan.append(textfile.step(self._boot_file, self._boot_text))
+            plan.append(textfile.replace_step(self._boot_file, self._boot_text))
         return tuple(plan)
 
     async def preflight(self, state: ModuleState) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator
 
-from reactor import Action, Claim, PathWatch, Plan, PropertyProblem, Relations, Resource, Watch
+from reactor import Claim, PathWatch, Plan, PropertyProblem, Relations, Resource, Watch
 from reactor.resources import textfile
 from reactor.resources.assignments import values, with_values
 
@@ -103,10 +103,8 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
         steps = []
         for path, wanted in state.wrong.items():
             settings = ", ".join(f"{name} to {value or 'nothing'}" for name, value in wanted.items())
-            words = f"set {settings} in {path}"
             change = partial(with_values, wanted=wanted)
-            run, diff = partial(textfile.edit, path, change), partial(textfile.diff, path, change)
-            steps.append(Action.proven(words, run, diff))
+            steps.append(textfile.edit_step(f"set {settings} in {path}", path, change))
         return tuple(steps)
 
     async def preflight(self, state: KeyboardState) -> None:

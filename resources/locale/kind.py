@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
@@ -153,7 +153,7 @@ class Locale(Resource[LocaleState], kind="locale"):
         if state.listed is not None and state.listed is not present:
             words = f"{'added' if present else 'removed'} {self.name} {'to' if present else 'from'} {generated.LIST}"
             change = partial(generated.with_entry, name=self.name, listed=present)
-            steps.append(_edit(words, generated.LIST, change))
+            steps.append(textfile.edit_step(words, generated.LIST, change))
         if state.installed is not present:
             words = f"{'made' if present else 'removed'} the locale {self.name}"
             run = partial(generated.make if present else generated.remove, self.name)
@@ -163,7 +163,9 @@ class Locale(Resource[LocaleState], kind="locale"):
             path = _default_file()
             change = partial(with_values, wanted=state.wrong)
             steps.append(
-                _edit(f"set {settings} in {path}", path, change, partial(self._set_default, path, change))
+                textfile.edit_step(
+                    f"set {settings} in {path}", path, change, partial(self._set_default, path, change)
+                )
             )
         return tuple(steps)
 
@@ -189,13 +191,6 @@ class Locale(Resource[LocaleState], kind="locale"):
     @property
     def _wanted(self) -> Mapping[str, str]:
         return {"LANG": self.name, **(self.variables or {})}
-
-
-def _edit(
-    words: str, path: str, change: textfile.Change, run: Callable[[], Awaitable[None]] | None = None
-) -> Action:
-    run, diff = run or partial(textfile.edit, path, change), partial(textfile.diff, path, change)
-    return Action.proven(words, run, diff)
 
 
 def _default_file() -> str:

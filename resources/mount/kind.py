@@ -23,6 +23,7 @@ from reactor import (
     TimerWatch,
     Watch,
     fragile_mounts,
+    matching_text,
 )
 from reactor.hostfs import NormalForms
 from reactor.resources import textfile
@@ -47,12 +48,6 @@ _NEEDED = ("/", "/proc", "/sys", "/dev")
 def _check_device(text: str) -> str:
     if not text.isprintable() or not text.strip():
         raise ValueError("write a device, such as /dev/sdb1, UUID=..., server:/path, or tmpfs")
-    return text
-
-
-def _check_fstype(text: str) -> str:
-    if not _TYPE.fullmatch(text):
-        raise ValueError(f"{text!r} is not a type of file system: write it as in ext4, nfs or tmpfs")
     return text
 
 
@@ -91,7 +86,12 @@ class Mount(Resource[MountState], kind="mount"):
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
     device: Annotated[str, AfterValidator(_check_device)] | None = None
     """The device to mount: a path, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
-    fstype: Annotated[str, AfterValidator(_check_fstype)] | None = None
+    fstype: (
+        Annotated[
+            str, matching_text(_TYPE, "is not a type of file system: write it as in ext4, nfs or tmpfs")
+        ]
+        | None
+    ) = None
     """The type of the file system; `none` for a bind mount; `swap` for the swap device or file that is the name."""
     options: Options = ()
     """Mount options, as a list or separated by commas, as in `rw,noatime`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -90,9 +90,9 @@ def steps(files: Iterable[FoundFile]) -> Iterator[Action]:
                 words = f"removed {wanted.path}"
                 yield Action.proven(words, partial(_remove, wanted))
         elif found.text != wanted.text:
-            yield _writing(wanted.path, wanted.text, partial(_write, wanted))
+            yield textfile.replace_step(wanted.path, wanted.text, partial(_write, wanted))
         elif wanted.base is not None and found.base != wanted.base.text:
-            yield _writing(*wanted.base, partial(_write, wanted))
+            yield textfile.replace_step(*wanted.base, partial(_write, wanted))
 
 
 def preflight(files: Iterable[FoundFile]) -> None:
@@ -100,11 +100,6 @@ def preflight(files: Iterable[FoundFile]) -> None:
     for found in files:
         if any(steps((found,))):
             textfile.refuse_unwritable(found.wanted.path)
-
-
-def _writing(path: str, text: str, run: Callable[[], Awaitable[None]]) -> Action:
-    diff = partial(textfile.diff, path, lambda _: text)
-    return Action(f"Would have written {path}", f"wrote {path}", run, diff, is_proof=True)
 
 
 async def _write(wanted: BootFile) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from reactor import PropertyProblem, SandboxAccess
+from reactor import PropertyProblem, SandboxAccess, readable_text
 from reactor.resources.ip_networks import IPNetwork, exact_network
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -85,16 +85,6 @@ def parse_network(text: str) -> IPNetwork:
     return exact_network(text, refusal)
 
 
-def _checked_by(parse: Callable[[str], object]) -> AfterValidator:
-    """A validator that keeps the string as it was written, if ``parse`` accepts it."""
-
-    def check(text: str) -> str:
-        parse(text)
-        return text
-
-    return AfterValidator(check)
-
-
 LinkName = Annotated[str, AfterValidator(check_link_name)]
 """The name of a network interface."""
 
@@ -107,10 +97,10 @@ MacAddress = Annotated[str, AfterValidator(_check_mac)]
 Persist = Literal["networkd", "ifupdown", "netplan"]
 """The network configuration of the host that is written for the next boot."""
 
-IPText = Annotated[str, _checked_by(parse_ip)]
+IPText = Annotated[str, readable_text(parse_ip)]
 """An IPv4 or IPv6 address."""
 
-CidrText = Annotated[str, _checked_by(parse_cidr)]
+CidrText = Annotated[str, readable_text(parse_cidr)]
 """An address with a prefix length."""
 
 

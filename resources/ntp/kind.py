@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator
-
 from reactor import (
     Claim,
     OneOrMany,
@@ -20,6 +18,7 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    matching_text,
 )
 from reactor.hostfs import Attributes, create_directory
 from reactor.resources import textfile
@@ -32,13 +31,11 @@ _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
 _DIRECTORY_MODE = 0o755
 
 
-def _check_server(text: str) -> str:
-    if not _SERVER.fullmatch(text):
-        raise ValueError(f"{text!r} is not a server: write a name or an address, as in ntp.example.org")
-    return text
-
-
-Servers = OneOrMany[Annotated[str, AfterValidator(_check_server)]]
+Servers = OneOrMany[
+    Annotated[
+        str, matching_text(_SERVER, "is not a server: write a name or an address, as in ntp.example.org")
+    ]
+]
 
 
 class NtpState(NamedTuple):
@@ -110,7 +107,7 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
             hint = "install the package chrony, or require the resource that does"
             raise ResourceError(f"chrony has no directory {directory}", hint, missing=directory)
         write = None if text is None else partial(self._write, text)
-        return (textfile.step(path, text, write),)
+        return (textfile.replace_step(path, text, write),)
 
     async def preflight(self, state: NtpState) -> None:  # noqa: ARG002 - something would be changed
         """Check that the file can be written."""

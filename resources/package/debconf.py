@@ -8,17 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from reactor import ResourceError, register_secret
+from reactor import ResourceError, matching_text, register_secret
 from reactor.resources.package.error_lines import error_lines
 from reactor.resources.process import ENVIRONMENT, Command, run
 
 _QUESTION = re.compile(r"[A-Za-z0-9][^\s/]*(/\S+)+")
-
-
-def _check_question(text: str) -> str:
-    if not _QUESTION.fullmatch(text):
-        raise ValueError(f"{text!r} is not a question of debconf: write it as in postfix/mailname")
-    return text
 
 
 def _check_line(text: str) -> str:
@@ -41,7 +35,10 @@ class TypedAnswer(BaseModel):
     value: _Value = Field(repr=False)
 
 
-Answers = Mapping[Annotated[str, AfterValidator(_check_question)], _Value | TypedAnswer]
+Answers = Mapping[
+    Annotated[str, matching_text(_QUESTION, "is not a question of debconf: write it as in postfix/mailname")],
+    _Value | TypedAnswer,
+]
 """Answers by question, such as ``postfix/mailname``; without a type, an answer is a boolean or a string."""
 
 

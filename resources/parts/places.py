@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
-
-from reactor import PropertyProblem
+from reactor import PropertyProblem, readable_text
 from reactor.resources.parts.document import Document
 from reactor.resources.parts.part import Part
 
@@ -35,12 +33,7 @@ def compiled(pattern: str) -> Any:
         ) from error
 
 
-def _check(pattern: str) -> str:
-    compiled(pattern)
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_check)]
+Pattern = Annotated[str, readable_text(compiled)]
 """A regular expression of RE2, which is searched for in each line without its end."""
 
 

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator
+from reactor import readable_text
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WINDOW = re.compile(r"(?:([A-Za-z,-]+) )?(\d\d):(\d\d)-(\d\d):(\d\d)")
@@ -64,10 +64,5 @@ def _days(text: str, window: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _check(text: str) -> str:
-    parse_window(text)
-    return text
-
-
-WindowText = Annotated[str, AfterValidator(_check)]
+WindowText = Annotated[str, readable_text(parse_window)]
 """A window of local time."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
+from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from reactor import (
     AbsolutePath,
@@ -24,6 +24,7 @@ from reactor import (
     emit_output,
     fragile_mounts,
     in_thread,
+    readable_text,
     sandboxed_engine,
 )
 from reactor.hostfs import (
@@ -49,12 +50,7 @@ _AT_ONCE = 100
 """The most files that are checked without a thread, which takes one millisecond."""
 
 
-def _check_mode(text: str) -> str:
-    parse_mode(text)
-    return text
-
-
-Mode = Annotated[str, AfterValidator(_check_mode)]
+Mode = Annotated[str, readable_text(parse_mode)]
 
 
 class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):

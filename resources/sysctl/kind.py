@@ -24,6 +24,7 @@ from reactor import (
     SandboxAccess,
     Watch,
     in_thread,
+    readable_text,
 )
 from reactor.hostfs import ErrorContext, NormalForms, Parent, resource_error
 from reactor.resources import textfile
@@ -78,11 +79,6 @@ def parse_key(name: str) -> Key:
     return Key(components)
 
 
-def _check_key(name: str) -> str:
-    parse_key(name)
-    return name
-
-
 def _check_value(value: str) -> str:
     if not value.replace("\t", " ").isprintable():
         raise ValueError("a value is one line of text; write several numbers with spaces between them")
@@ -104,7 +100,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
 
     example = "net.ipv4.ip_forward --value 1"
 
-    name: Annotated[str, AfterValidator(_check_key)]
+    name: Annotated[str, readable_text(parse_key)]
     ensure: Literal["present", "absent"] = "present"
     value: Annotated[str, AfterValidator(_check_value)] | None = None
     """The value; several values are separated by spaces. ``true`` means 1, ``false`` means 0."""
@@ -190,7 +186,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
                 run = partial(self._set, self.value, state.running)
                 plan.append(Action.saying(words, run, reads_back=True))
         if state.persisted != self._text:
-            plan.append(textfile.step(self._key.file, self._text))
+            plan.append(textfile.replace_step(self._key.file, self._text))
         return tuple(plan)
 
     async def preflight(self, state: SysctlState) -> None:

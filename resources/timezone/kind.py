@@ -122,10 +122,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
             steps.append(Action.proven(words, run))
         text = f"{wanted}\n"
         if state.text != text and (state.is_debian or state.text is not None):
-            words = f"{wanted} to {TIMEZONE}"
-            write = partial(textfile.replace, TIMEZONE, text)
-            diff = partial(textfile.diff, TIMEZONE, lambda _: text)
-            steps.append(Action(f"Would have written {words}", f"wrote {words}", write, diff, is_proof=True))
+            steps.append(textfile.replace_step(TIMEZONE, text, title=f"{wanted} to {TIMEZONE}"))
         return tuple(steps)
 
     async def preflight(self, state: TimezoneState) -> None:

@@ -1,7 +1,6 @@
 import pytest
 
 from reactor.console.history_lines import entry_line
-from reactor.console.number_format import seconds
 from reactor.console.style import Style
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
@@ -21,6 +20,7 @@ from reactor.engine.events import (
     WatcherChanged,
     as_json,
 )
+from reactor.number_format import seconds
 from reactor.resource.watch import WatchState
 
 OK = Checked(1.0, "file#/a", Result.OK, Cause.INITIAL, 0.001)

@@ -14,6 +14,7 @@ from reactor.console.style import Style
 from reactor.control.last_run import last_status
 from reactor.control.pause_file import PauseFile
 from reactor.control.protocol import StatusQuery
+from reactor.control.status_table import EngineStatus, ResourceStatus, record_of
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 from reactor.resources.exec import Exec
@@ -25,6 +26,8 @@ def test_a_refresh_that_a_killed_run_left_pending_is_shown_until_its_resource_le
         journal.prepare_generation({restart.ref: restart})()
         trio.run(journal.intend, "file#/etc/app.conf", [restart.ref])
     left = status_of(tmp_path)
+    active = record_of(ResourceStatus(restart.ref, 0.0), EngineStatus("enforce", False, None))
+    assert [record.keys() for record in left["resources"]] == [active.keys()]
     assert [(record["state"], record["pending"]) for record in left["resources"]] == [
         ("unknown", ["refresh"])
     ]

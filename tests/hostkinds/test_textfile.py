@@ -55,6 +55,16 @@ async def test_what_another_program_writes_meanwhile_is_kept(tmp_path):
     assert path.read_text() == "first\ntheirs\ntheirs, too\nours\n"
 
 
+async def test_the_diff_of_a_removal_shows_what_goes(tmp_path):
+    path = tmp_path / "zz-own.conf"
+    path.write_text("vm.swappiness = 1\n")
+    step = textfile.replace_step(str(path), None)
+    shown = await step.diff()
+    await step.make()
+    assert (await shown()).endswith("@@ -1 +0,0 @@\n-vm.swappiness = 1\n")
+    assert not path.exists()
+
+
 async def test_a_missing_file_is_made_also_an_empty_one_and_through_a_link(tmp_path):
     await textfile.replace(str(tmp_path / "empty"), "", mode=0o640)
     assert (tmp_path / "empty").stat().st_mode & 0o777 == 0o640

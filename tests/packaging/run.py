@@ -9,11 +9,13 @@ but what debootstrap installs, not even Python; and again in a third, where syst
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from debs import LIFE, copy_of_checkout, version_before
@@ -59,6 +61,13 @@ def bare(release: str, target: Path) -> Root:
     return Root(target)
 
 
+def named_among(known: Sequence[str], words: list[str], about: str | None) -> Sequence[str]:
+    """Those of ``known`` that are named, or all. Ends the program for any other word, and for --help."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=known)
+    return parser.parse_args(words).names or known
+
+
 def build(root: Root, target: Path) -> Path:
     """The package, built on this Debian."""
     root.install("python3-venv", "ca-certificates")
@@ -86,18 +95,19 @@ def play(release: str, place: Path) -> None:
     booted.run(*booted.take(WITH_SYSTEMD), *booted.take(LIFE, before, after))
 
 
-def main(releases: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Play all releases, or those that are named."""
+    releases = named_among(RELEASES, words, __doc__)
     if os.geteuid():
         sys.exit("only root may mount and boot what this needs")
     if not shutil.which("debootstrap"):
         sys.exit("missing: debootstrap: apt-get install debootstrap")
     os.umask(0o022)
-    for release in releases or RELEASES:
+    for release in releases:
         with tempfile.TemporaryDirectory(prefix=f"{release}-") as place:
             os.chmod(place, 0o755)
             play(release, Path(place))
-    print("all claims hold on", *(releases or RELEASES))
+    print("all claims hold on", *releases)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,15 @@ from reactor.service.installation import PACKAGED
 from reactor.service.sandbox import sandbox
 from reactor.service.unit import MARK, Service, quoted
 
-PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "service.md").read_text()
 TMP = "ReadOnlyPaths=-/tmp -/var/tmp"
 OWN = {"owner": "root", "group": "root", "mode": "0644"}
+
+
+def test_the_page_on_kinds_names_all_that_a_sandbox_can_leave_open():
+    told = (DOCS / "writing-a-kind.md").read_text().rpartition("`SandboxAccess`")[2]
+    assert [access.name for access in SandboxAccess if f"`{access.name}`" not in told] == []
 
 
 def a_file(path, **more):

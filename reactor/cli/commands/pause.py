@@ -58,8 +58,8 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
       reactor pause --for 10m --reason 'disk is being replaced'
     """
     from reactor.console.jsonlines import line
-    from reactor.console.number_format import date_and_time
     from reactor.control.client import Client, NoRunError
+    from reactor.number_format import date_and_time
     from reactor.resource.escaping import escaped
 
     if not reason.strip():

@@ -13,7 +13,7 @@ import click
 from reactor.cli.messages import fail, warn
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
-from reactor.console.number_format import date_and_time
+from reactor.number_format import date_and_time
 from reactor.resource.escaping import escaped
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from reactor.cli.messages import show_diagnostics, show_warnings
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
-from reactor.console.number_format import counted
+from reactor.number_format import counted
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import trio
 
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.running.fleet_session import run_or_fail, within, within_until_signal
-from reactor.console.number_format import counted
 from reactor.errors import ReactorError
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.invitation import Token, TokenError
@@ -39,6 +38,7 @@ from reactor.fleet.operator.server_config import (
 from reactor.fleet.operator.session import operator_options
 from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.wire.parser import Message
+from reactor.number_format import counted
 from reactor.resource.escaping import escaped
 
 _LISTEN = 3.0

@@ -8,7 +8,8 @@ force.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -107,10 +108,11 @@ class FleetCompanion:
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
         fleet = self._fleet = FleetHost(connection, host, warn)
-        with connection.watched(partial(_show_link, LinkNews(), engine)):
-            await self._run(connection, fleet)
+        show = partial(_show_link, LinkNews(), engine)
+        with connection.watched(show):
+            await self._run(connection, fleet, show)
 
-    async def _run(self, connection: Connection, fleet: FleetHost) -> None:
+    async def _run(self, connection: Connection, fleet: FleetHost, show: Callable[[Status], None]) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
@@ -118,15 +120,16 @@ class FleetCompanion:
             nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self.shares.run, JetStream(connection), warn)
             nursery.start_soon(self._manifests.shared.run, JetStream(connection), warn)
-            nursery.start_soon(self._pass_on_changes, fleet)
+            nursery.start_soon(self._pass_on_changes, fleet, show)
             if self._secrets is not None:
                 nursery.start_soon(self._secrets.run, connection, self._config.pace)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
 
-    async def _pass_on_changes(self, fleet: FleetHost) -> None:
+    async def _pass_on_changes(self, fleet: FleetHost, show: Callable[[Status], None]) -> None:
         while True:
             await self._status.changed.wait(Pace().look)
+            show(fleet.connection.status)  # the end of a certificate comes near while nothing changes
             fleet.engine_changed()
             await trio.sleep(_PACE)
 
@@ -173,9 +176,13 @@ def _show_notice(text: str) -> None:
 
 def _show_link(news: LinkNews, engine: Engine, status: Status) -> None:
     """Let the status of the run show the connection, as it shows watchers."""
-    state = WatchState.ARMED if status.up else WatchState.DOWN
-    reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
-    news.show(engine, state, reason)
+    problem = status.certificate_problem(time.time())
+    if not status.up:
+        news.show(engine, WatchState.DOWN, str(status.why or "the connection was lost"))
+    elif problem:
+        news.show(engine, WatchState.DEGRADED, problem)
+    else:
+        news.show(engine, WatchState.ARMED, f"connected to {status.server}")
 
 
 def follow(

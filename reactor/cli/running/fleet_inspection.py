@@ -14,7 +14,6 @@ import trio
 from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
 from reactor.cli.running.fleet_session import within
-from reactor.console.number_format import seconds
 from reactor.errors import ReactorError
 from reactor.fleet.documents import is_host_id, to_time_text
 from reactor.fleet.operator.doctor.check import Check
@@ -23,6 +22,7 @@ from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.public_keys import HostKeys, keys_of_fleet, keys_of_hosts
 from reactor.fleet.operator.server_config import load_operator_directory
 from reactor.fleet.operator.shared_state import held_slots, shared_values
+from reactor.number_format import seconds
 from reactor.resource.escaping import escaped
 
 

@@ -17,7 +17,6 @@ from reactor.cli.options.common import Format
 from reactor.cli.running.fleet import drive_channels
 from reactor.cli.running.fleet_manifest import facts_of_any_host
 from reactor.cli.running.fleet_session import author, print_change, within
-from reactor.console.number_format import counted
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
@@ -40,6 +39,7 @@ from reactor.fleet.release.verify import PIN, RELEASE, good_signatures
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import parse_waves
+from reactor.number_format import counted
 from reactor.resource.diagnostic import ManifestError
 from reactor.trust.inputs import open_input
 

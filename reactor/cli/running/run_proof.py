@@ -29,13 +29,13 @@ from reactor.cli.running.proof import (
     session_digest,
     write_proof,
 )
-from reactor.console.number_format import how_it_went
 from reactor.console.style import Style, is_coloured, leads_to_journal, result_line
 from reactor.errors import ReactorError
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
 from reactor.journal.state_directory import PAUSES_FILE, REFUSED_FILE, StateDirectory
 from reactor.named_tuple import NamedTuple
+from reactor.number_format import how_it_went
 from reactor.resource.hashes import blake2b
 from reactor.resource.relations import PathState
 

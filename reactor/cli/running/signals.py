@@ -11,9 +11,9 @@ from pathlib import Path
 
 import trio
 
-from reactor.console.number_format import counted
 from reactor.console.open_problems import name_some
 from reactor.engine.engine import Engine
+from reactor.number_format import counted
 from reactor.resource.protected_processes import PROTECTED_PROCESSES
 
 TIMEOUT = 15.0

@@ -20,6 +20,7 @@ from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.shared_value import by_host
 from reactor.fleet.wire.parser import Message
+from reactor.number_format import counted
 from reactor.resource.network_value import NetworkValue
 
 SETTLE = 1.0
@@ -64,8 +65,8 @@ class SharedValues:
             host: each["v"] for host, each in sorted(values.items()) if not where or group in each["groups"]
         }
         if len(found) < int(minimum):
-            hosts = "1 host" if len(found) == 1 else f"{len(found)} hosts"
-            problem = _problem(f"known are the values of {hosts}, and {minimum} are needed")
+            known = counted(len(found), "host")
+            problem = _problem(f"known are the values of {known}, and {minimum} are needed")
             return NetworkValue(label, None, problem, may_pass=True, mirror=path)
         return NetworkValue(label, found, mirror=path)
 

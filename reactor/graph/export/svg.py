@@ -22,6 +22,7 @@ from reactor.graph.export.layout import (
 from reactor.graph.export.picture import EDGE_DASHES, Arrow, Picture, Vertex, picture, printable, words
 from reactor.graph.export.routes import Router
 from reactor.graph.graph import EdgeKind, Graph
+from reactor.number_format import counted
 
 _SHAPES = f"""\
 .edge {{ fill: none; stroke-width: 1.3; stroke-linecap: round; }}
@@ -88,11 +89,7 @@ def document(drawn: Picture, *, with_legend: bool) -> str:
 
 def summary(drawn: Picture) -> str:
     """How many resources and edges the picture has, in words."""
-    return f"{_count(len(drawn.vertices), 'resource')}, {_count(len(drawn.arrows), 'edge')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{counted(len(drawn.vertices), 'resource')}, {counted(len(drawn.arrows), 'edge')}"
 
 
 def _lines(drawn: Picture, items: list[LegendItem]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, readable_text
 from reactor.resources.health.goss.matchers import Expected
-from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within, readable_by
+from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 _TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
 _SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
@@ -37,7 +37,7 @@ class DnsRule(Rule):
     """The name; by default the key."""
     resolvable: Expected = True
     addrs: Expected = None
-    server: Annotated[str, readable_by(_split_server)] | None = None
+    server: Annotated[str, readable_text(_split_server)] | None = None
     """The DNS server, optionally with a port. By default the resolver of the host is used."""
     timeout: Milliseconds = 500
     """The longest wait for the answer, in milliseconds."""

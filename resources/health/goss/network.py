@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, readable_text
 from reactor.resources.health.goss.dns import refuse_no_answer
 from reactor.resources.health.goss.matchers import Expected
-from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, readable_by
+from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
 
 _ADDRESS = re.compile(r"tcp://(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})")
 _TABLES = "/proc/net"
@@ -33,7 +33,7 @@ def _split_address(text: str) -> tuple[str, int]:
     return match[1] or match[2], int(match[3])
 
 
-Address = Annotated[str, readable_by(_split_address)]
+Address = Annotated[str, readable_text(_split_address)]
 """An address such as ``tcp://host:port`` or ``tcp://[::1]:80``."""
 
 
@@ -98,7 +98,7 @@ def _split_port(text: str) -> tuple[str, int]:
     return match[1] or "tcp", int(match[2])
 
 
-Port = Annotated[str, readable_by(_split_port)]
+Port = Annotated[str, readable_text(_split_port)]
 """``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number means tcp."""
 
 

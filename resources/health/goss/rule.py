@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import trio
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from reactor import Flag, ResourceError, in_thread
 from reactor.resources.health.goss.matchers import Text, complaint, matches
@@ -21,16 +21,6 @@ _SHORT = 4096
 
 Milliseconds = Annotated[int, Field(gt=0)]
 """A time in whole milliseconds, as in goss."""
-
-
-def readable_by(read: Callable[[str], object]) -> AfterValidator:
-    """A validator for strings that ``read`` accepts; ``read`` raises ValueError for others."""
-
-    def check(text: str) -> str:
-        read(text)
-        return text
-
-    return AfterValidator(check)
 
 
 @contextmanager
