@@ -77,6 +77,13 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
     return restricted(graph, near)
 
 
+def matching(graph: Graph, globs: Sequence[str]) -> set[str]:
+    """The refs that match one of ``globs``, as for `select`. Raises ManifestError with every glob that matches nothing."""
+    names = Names(graph.resources.values(), graph.refs)
+    [found] = _matching(graph, names, only=globs)
+    return found
+
+
 def restricted(graph: Graph, kept: set[str]) -> Graph:
     """The graph with only the refs in ``kept``, in the same order.
 
