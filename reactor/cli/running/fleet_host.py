@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
-from reactor.cli.running.network import LinkNews
+from reactor.cli.running.network import LinkNews, StableResources
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
 from reactor.fleet.debounced_event import jittered
@@ -48,6 +49,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
+from reactor.fleet.sources.publisher import NatsPublisher
 from reactor.journal.state_directory import Location, StateDirectory
 from reactor.language.expression import parse_expression
 from reactor.metrics.tally import Gauge
@@ -80,11 +82,15 @@ class FleetCompanion:
         self._config = config
         self._manifests = manifests
         self._fleet: FleetHost | None = None
+        self._js: JetStream | None = None
+        self._registrations = NatsPublisher(self._live, "jetstream", None)
+        self._stable = StableResources(self._registrations)
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the run."""
         self._status(event)
+        self._stable(event)
         if self._secrets is not None and self._secrets.names_changed():
             self._secrets.trigger.set()
 
@@ -102,7 +108,9 @@ class FleetCompanion:
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
+        self._stable.attach(engine)
         connection = Connection(self._config.options, on_problem=_show_problem)
+        self._js = JetStream(connection)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
@@ -118,6 +126,7 @@ class FleetCompanion:
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self.slots.run, connection)
+            nursery.start_soon(self._registrations.run, warn)
             nursery.start_soon(self.shares.run, JetStream(connection), warn)
             nursery.start_soon(self._manifests.shared.run, JetStream(connection), warn)
             nursery.start_soon(self._pass_on_changes, fleet, show)
@@ -125,6 +134,12 @@ class FleetCompanion:
                 nursery.start_soon(self._secrets.run, connection, self._config.pace)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
+
+    @asynccontextmanager
+    async def _live(self, _warn: Callable[[str], None]) -> AsyncIterator[JetStream]:
+        """Yield the connection of this run, for registrations."""
+        if self._js is not None:
+            yield self._js
 
     async def _pass_on_changes(self, fleet: FleetHost, show: Callable[[Status], None]) -> None:
         while True:
