@@ -64,8 +64,12 @@ def bare(release: str, target: Path) -> Root:
 def named_among(known: Sequence[str], words: list[str], about: str | None) -> Sequence[str]:
     """Those of ``known`` that are named, or all. Ends the program for any other word, and for --help."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=known)
-    return parser.parse_args(words).names or known
+    parser.add_argument("names", nargs="*", metavar="|".join(known))
+    names = parser.parse_args(words).names
+    for name in names:
+        if name not in known:
+            parser.error(f"invalid choice: {name!r}")
+    return names or known
 
 
 def build(root: Root, target: Path) -> Path:
