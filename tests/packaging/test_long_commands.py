@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from run import named_among
+from debs import named_among
 
 TESTS = Path(__file__).parents[1]
 
