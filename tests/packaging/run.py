@@ -9,16 +9,14 @@ but what debootstrap installs, not even Python; and again in a third, where syst
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from debs import LIFE, copy_of_checkout, version_before
+from debs import LIFE, copy_of_checkout, named_among, version_before
 
 HERE = Path(__file__).parent
 WITH_SYSTEMD = HERE.parent / "systemd" / "with-systemd"
@@ -59,13 +57,6 @@ def bare(release: str, target: Path) -> Root:
     subprocess.run(["debootstrap", "--variant=minbase", release, target, MIRROR], check=True)
     shutil.copy("/etc/resolv.conf", target / "etc/resolv.conf")
     return Root(target)
-
-
-def named_among(known: Sequence[str], words: list[str], about: str | None) -> Sequence[str]:
-    """Those of ``known`` that are named, or all. Ends the program for any other word, and for --help."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=known)
-    return parser.parse_args(words).names or known
 
 
 def build(root: Root, target: Path) -> Path:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from debs import named_among
 
 TESTS = Path(__file__).parents[1]
 
@@ -26,3 +27,8 @@ def test_a_word_that_it_does_not_know_is_an_error(command):
     done = begun(command, "sid")
     assert done.returncode == 2
     assert "invalid choice: 'sid'" in done.stderr
+
+
+def test_without_a_word_all_is_meant():
+    assert named_among(("a", "b"), [], None) == ("a", "b")
+    assert named_among(("a", "b"), ["b"], None) == ["b"]

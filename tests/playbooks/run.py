@@ -20,8 +20,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "packaging"))
 
-from debs import copy_of_checkout  # noqa: E402
-from run import WITH_SYSTEMD, Root, bare, named_among  # noqa: E402
+from debs import copy_of_checkout, named_among  # noqa: E402
+from run import WITH_SYSTEMD, Root, bare  # noqa: E402
 
 RELEASE = "bookworm"
 HOSTS = ("web", "database", "bastion")
