@@ -116,7 +116,8 @@ class _Prototype(NamedTuple):
         properties["name"] = self.name(name)
         for (key, field, validate, slot), value in zip(self.slots, body.values(), strict=True):
             if value.__class__ is str:
-                if "{{" in value or "${" in value:
+                # One character is found ten times as fast as two.
+                if "{" in value and ("{{" in value or "${" in value):
                     return None
             elif value.__class__ not in _SCALARS:
                 return None
