@@ -21,6 +21,7 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.default_name import name_problems
 from reactor.resources.ip_networks import IPNetwork
 from reactor.resources.network import boot_files
 from reactor.resources.network.boot_configuration import configuration, read_files
@@ -33,7 +34,6 @@ from reactor.resources.network.property_types import (
     NamespaceName,
     Persist,
     addresses_path,
-    name_problem,
     needs_in,
     network_name,
     parse_ip,
@@ -102,10 +102,9 @@ class Route(Resource[RouteState], kind="route"):
             yield PropertyProblem(
                 ("persist",), f"{self.persist} keeps routes by their link", "add link: NAME"
             )
-        if self.destination is None:
-            yield from (problems := list(name_problem(_check_destination, self.name, "destination")))
-            if problems:
-                return
+        yield from (problems := list(name_problems(self, "destination", _check_destination)))
+        if problems:
+            return
         if self.gateway is not None:
             yield from self._gateway_problems(self.gateway)
         elif self.link is None and self.ensure == "present":
