@@ -14,5 +14,5 @@ A kind that writes a small file takes one of these:
 
 What decides whether others could lead root astray: ``trusted_directory``, ``trusted_sources``; ``named_programs`` are
 programs that something else starts later. For packages of languages: ``package_directory`` and ``package_spec``. For
-messages and properties: ``enumeration``, ``ip_networks``.
+messages and properties: ``enumeration``, ``ip_networks``, ``default_name``.
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -168,13 +168,7 @@ class Prechecks:
         members = [self._vertex_table.number(ref) for ref in resource.declared.members]
         results = {vertex: self._results.result(vertex, blocking.blocked) for vertex in members}
         if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
-            text = f"child manifest had {len(bad)} failed resources"
-            names = [self._vertex_table.refs[vertex] for vertex in bad[:_NAMED]]
-            waits = [self._results.waits[each] for each in bad if each in self._results.waits]
-            if waits and all(results[each] is Result.BLOCKED for each in bad):
-                return CheckResult(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
-            more = ", ..." if len(bad) > _NAMED else ""
-            return CheckResult(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
+            return self._failure(bad, all_blocked=all(results[each] is Result.BLOCKED for each in bad))
         if refresh and not noop:  # also if others would change: subscribers must hear of those that did
             return CheckResult(Outcome.CHANGED, ("resources of the child manifest changed",))
         if Result.WOULD_CHANGE in results.values():
@@ -185,6 +179,16 @@ class Prechecks:
                 ("Would have refreshed its subscribers: resources of the child manifest changed",),
             )
         return AS_DESIRED
+
+    def _failure(self, bad: Sequence[int], *, all_blocked: bool) -> CheckResult:
+        """The failure of a composite whose members ``bad`` failed or are blocked."""
+        names = [self._vertex_table.refs[vertex] for vertex in bad[:_NAMED]]
+        waits = [self._results.waits[each] for each in bad if each in self._results.waits]
+        if waits and all_blocked:
+            return CheckResult(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
+        text = f"child manifest had {len(bad)} failed resources"
+        more = ", ..." if len(bad) > _NAMED else ""
+        return CheckResult(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
 
     def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
         """The composites of those of ``vertices`` that became bad, good again, or bad in another way, since the last call."""

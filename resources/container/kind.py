@@ -179,26 +179,31 @@ class Container(Resource[ContainerState], kind="container"):
         if self.ensure == "absent":
             is_gone = state.status == "missing" and not state.leftovers
             return () if is_gone else (Action.saying("removed the container", self._changes.remove),)
-        plan = []
-        is_to_run = self.ensure == "running"
         is_made = state.status == "missing" or state.fault is not None
+        plan = [] if (change := self._change(state)) is None else [change]
         if (is_made and self.pull == "always") or not state.has_image:
-            plan.append(Action.saying(f"fetched {self.image}", self._pull))
-        if state.status == "missing":
-            words = "created and started the container" if is_to_run else "created the container"
-            plan.append(Action.saying(words, partial(self._create, replace=False)))
-        elif state.fault is not None:
-            run = partial(self._create, replace=True)
-            plan.append(Action.saying(f"replaced the container, as {state.fault}", run))
-        elif is_to_run and state.status != "running":
-            is_paused = state.status == "paused"
-            words = "resumed the container" if is_paused else "started the container"
-            plan.append(Action.saying(words, self._changes.resume if is_paused else self._changes.start))
-        elif not is_to_run and state.status != "stopped":
-            plan.append(Action.saying("stopped the container", self._changes.stop))
+            plan.insert(0, Action.saying(f"fetched {self.image}", self._pull))
         if not is_made and state.leftovers:
             plan.append(Action.saying("removed what a killed run left", self._changes.clear))
         return tuple(plan)
+
+    def _change(self, state: ContainerState) -> Action | None:
+        """The change of a container that must exist; None if it is as desired."""
+        is_to_run = self.ensure == "running"
+        if state.status == "missing":
+            words = "created and started the container" if is_to_run else "created the container"
+            return Action.saying(words, partial(self._create, replace=False))
+        if state.fault is not None:
+            run = partial(self._create, replace=True)
+            return Action.saying(f"replaced the container, as {state.fault}", run)
+        match state.status:
+            case "stopped" if is_to_run:
+                return Action.saying("started the container", self._changes.start)
+            case "paused" if is_to_run:
+                return Action.saying("resumed the container", self._changes.resume)
+            case "running" | "paused" if not is_to_run:
+                return Action.saying("stopped the container", self._changes.stop)
+        return None
 
     async def preflight(self, state: ContainerState) -> None:
         """Check that an image that may not be fetched, the mounted directories, and the networks are there."""

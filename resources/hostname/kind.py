@@ -26,6 +26,7 @@ from reactor import (
 )
 from reactor.hostfs import Attributes, ErrorContext
 from reactor.resources import shared_lines, textfile
+from reactor.resources.default_name import name_problems
 from reactor.resources.hosts.host_lines import HOSTS, with_own_name
 from reactor.resources.owned_lines import PART
 from reactor.resources.process import split_words
@@ -85,11 +86,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid resource name, if it is used as the host name."""
         yield from super().property_problems()
-        if self.hostname is None:
-            try:
-                _check_host_name(self.name)
-            except ValueError as error:
-                yield PropertyProblem(("name",), str(error), "correct it, or add hostname")
+        yield from name_problems(self, "hostname", _check_host_name)
 
     def watches(self) -> Iterable[Watch]:
         """The running host name, which sethostname(2) changes, and the files."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator
 
 from reactor import Claim, PropertyProblem, ResourceError
+from reactor.resources.default_name import name_problems
 from reactor.resources.hosts.host_lines import HOSTS, DesiredHost, parse_line
 from reactor.resources.owned_lines import OwnedLines
 from reactor.resources.shared_lines import Found
@@ -58,11 +59,7 @@ class Host(OwnedLines, kind="host"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """A name that is none, a missing address, and a localhost elsewhere."""
         yield from super().property_problems()
-        if self.host is None:
-            try:
-                _check_name(self.name)
-            except ValueError as error:
-                yield PropertyProblem(("name",), str(error), "correct it, or add host")
+        yield from name_problems(self, "host", _check_name)
         if self.ensure == "present" and self.ip is None:
             yield PropertyProblem((), "ip is required, unless ensure is absent", "add it: ip: 192.0.2.1")
         names = [name.lower() for name in self._names]

@@ -13,6 +13,7 @@ from pydantic import AfterValidator
 from reactor import Claim, PathWatch, Plan, PropertyProblem, Relations, Resource, Watch
 from reactor.resources import textfile
 from reactor.resources.assignments import values, with_values
+from reactor.resources.default_name import name_problems
 
 DEFAULT = "/etc/default/keyboard"
 VCONSOLE = "/etc/vconsole.conf"
@@ -59,11 +60,7 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid resource name, if it is used as the layout."""
         yield from super().property_problems()
-        if self.layout is None:
-            try:
-                _check_word(self.name)
-            except ValueError as error:
-                yield PropertyProblem(("name",), str(error), "correct it, or add layout")
+        yield from name_problems(self, "layout", _check_word)
 
     def watches(self) -> Iterable[Watch]:
         """The files."""

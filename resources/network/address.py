@@ -19,6 +19,7 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.default_name import name_problems
 from reactor.resources.network import boot_files
 from reactor.resources.network.address_table import FoundAddress, addresses_of, remove_alone
 from reactor.resources.network.boot_configuration import configuration, read_files
@@ -36,7 +37,6 @@ from reactor.resources.network.property_types import (
     Persist,
     addresses_path,
     link_path,
-    name_problem,
     needs_in,
     network_name,
     parse_cidr,
@@ -88,8 +88,7 @@ class Address(Resource[AddressState], kind="address"):
         """A name that is not an address, if it is used as one."""
         yield from super().property_problems()
         yield from persist_problem(self.netns, self.persist)
-        if self.address is None:
-            yield from name_problem(parse_cidr, self.name, "address")
+        yield from name_problems(self, "address", parse_cidr)
 
     def watches(self) -> Iterable[Watch]:
         """The address on any link, the existence of the link, and for IPv6 whether the link has IPv6 enabled."""

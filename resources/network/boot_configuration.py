@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Protocol, cast
 
-from reactor.resources.network.boot_files import BootFile, FoundFile, Way, read
+from reactor.resources.network.boot_files import BootFile, BootRoute, FoundFile, read
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.property_types import IPInterface, Persist
 
@@ -20,7 +20,7 @@ class Configuration(Protocol):
     def address_file(self, link: str, address: IPInterface, *, present: bool) -> BootFile:
         """The file of one address."""
 
-    def route_file(self, link: str, way: Way, *, present: bool) -> BootFile:
+    def route_file(self, link: str, route: BootRoute, *, present: bool) -> BootFile:
         """The file of one route."""
 
     def link_files(self, wanted: LinkProperties) -> Iterator[BootFile]:

@@ -16,7 +16,7 @@ from reactor.resources.ip_networks import IPNetwork
 _DIRECTORY_MODE, _FILE_MODE = 0o755, 0o644
 
 
-class Way(NamedTuple):
+class BootRoute(NamedTuple):
     """The parts of a route. Without a ``metric``, it has that of the kernel."""
 
     network: IPNetwork

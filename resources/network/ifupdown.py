@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from reactor import ResourceError
 from reactor.resources import textfile
 from reactor.resources.managed_header import HEADER
-from reactor.resources.network.boot_files import BootFile, Way, file_name
+from reactor.resources.network.boot_files import BootFile, BootRoute, file_name
 from reactor.resources.network.property_types import IPV4, IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -46,16 +46,16 @@ def address_file(link: str, address: IPInterface, *, present: bool) -> BootFile:
     return _file(link, f"-address-{file_name(str(address))}", stanza if present else None)
 
 
-def route_file(link: str, way: Way, *, present: bool) -> BootFile:
+def route_file(link: str, route: BootRoute, *, present: bool) -> BootFile:
     """The stanza of one route."""
-    words = [str(way.network)]
-    words += ["via", way.gateway] if way.gateway is not None else []
+    words = [str(route.network)]
+    words += ["via", route.gateway] if route.gateway is not None else []
     words += ["dev", link]
-    words += ["metric", str(way.metric)] if way.metric is not None else []
-    route = f"{' '.join(words)} table {way.table}"
-    ip = f"ip -{way.network.version} route"
-    stanza = _stanza(link, [f"up {ip} replace {route}", f"down {ip} del {route} || true"])
-    return _file(link, f"-route-{way.file_name}", stanza if present else None)
+    words += ["metric", str(route.metric)] if route.metric is not None else []
+    selector = f"{' '.join(words)} table {route.table}"
+    ip = f"ip -{route.network.version} route"
+    stanza = _stanza(link, [f"up {ip} replace {selector}", f"down {ip} del {selector} || true"])
+    return _file(link, f"-route-{route.file_name}", stanza if present else None)
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:

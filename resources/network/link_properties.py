@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from reactor import Flag, PropertyProblem, Resource
+from reactor.resources.default_name import name_problems
 from reactor.resources.network.link_state import LinkState
 from reactor.resources.network.property_types import (
     IPText,
@@ -17,7 +18,6 @@ from reactor.resources.network.property_types import (
     NamespaceName,
     Persist,
     check_link_name,
-    name_problem,
     persist_problem,
 )
 
@@ -92,8 +92,7 @@ class LinkProperties(Resource[LinkState | None]):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid name, properties that do not fit the type, and a link that names itself."""
         yield from super().property_problems()
-        if self.link is None:
-            yield from name_problem(check_link_name, self.name, "link")
+        yield from name_problems(self, "link", check_link_name)
         for relation in ("peer", "parent", "master"):
             if getattr(self, relation) == self.interface:
                 yield PropertyProblem((relation,), f"a link can't be its own {relation}", "name another")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reactor import ResourceError
 from reactor.resources import textfile
 from reactor.resources.managed_header import HEADER
-from reactor.resources.network.boot_files import BootFile, Way, file_name
+from reactor.resources.network.boot_files import BootFile, BootRoute, file_name
 from reactor.resources.network.property_types import IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -45,13 +45,13 @@ def address_file(link: str, address: IPInterface, *, present: bool) -> BootFile:
     return _file(link, f"-address-{file_name(str(address))}", _of(link, settings) if present else None)
 
 
-def route_file(link: str, way: Way, *, present: bool) -> BootFile:
+def route_file(link: str, route: BootRoute, *, present: bool) -> BootFile:
     """The file of one route."""
-    route = {"to": str(way.network), "via": way.gateway, "metric": way.metric, "table": way.table}
-    if way.gateway is None:
-        route["scope"] = "link"
-    settings = {"routes": [_without_none(route)]}
-    return _file(link, f"-route-{way.file_name}", _of(link, settings) if present else None)
+    keys = {"to": str(route.network), "via": route.gateway, "metric": route.metric, "table": route.table}
+    if route.gateway is None:
+        keys["scope"] = "link"
+    settings = {"routes": [_without_none(keys)]}
+    return _file(link, f"-route-{route.file_name}", _of(link, settings) if present else None)
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:

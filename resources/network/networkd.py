@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from reactor.resources.managed_header import HEADER
-from reactor.resources.network.boot_files import Base, BootFile, Way, file_name
+from reactor.resources.network.boot_files import Base, BootFile, BootRoute, file_name
 from reactor.resources.network.property_types import IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -38,10 +38,15 @@ def address_file(link: str, address: IPInterface, *, present: bool) -> BootFile:
     return _drop_in(link, f"address-{file_name(str(address))}", text)
 
 
-def route_file(link: str, way: Way, *, present: bool) -> BootFile:
+def route_file(link: str, route: BootRoute, *, present: bool) -> BootFile:
     """The drop-in of one route."""
-    keys = {"Destination": way.network, "Gateway": way.gateway, "Metric": way.metric, "Table": way.table}
-    return _drop_in(link, f"route-{way.file_name}", _text([("Route", keys)]) if present else None)
+    keys = {
+        "Destination": route.network,
+        "Gateway": route.gateway,
+        "Metric": route.metric,
+        "Table": route.table,
+    }
+    return _drop_in(link, f"route-{route.file_name}", _text([("Route", keys)]) if present else None)
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:

@@ -48,13 +48,13 @@ async def refuse_address(netns: str | None, link: str) -> None:
 
 async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
     """Raise the ResourceError with which adding the route would fail."""
-    gateway, link = wanted.way
+    gateway, link = wanted.next_hop
     with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
         index = None if link is None else await _require_link(kernel, netns, link)
         if link is not None:
             found = await find_link(kernel, link)
             if found is not None and not found["flags"] & IFF_UP:
-                words = f"can't route {wanted.network} {wanted.way}: the link {link} is down"
+                words = f"can't route {wanted.network} {wanted.next_hop}: the link {link} is down"
                 raise ResourceError(words, "the link must be up")
         if gateway is not None and not await _is_in_network_of(kernel, gateway, wanted.table):
             await _require_neighbour(kernel, gateway, wanted, index)
@@ -112,6 +112,6 @@ async def _require_neighbour(
     except OSError:  # there is no route at all
         is_near = False
     if not is_near:
-        where = "no link that is up" if link is None else f"no network of the link {wanted.way.link}"
-        words = f"can't route {wanted.network} {wanted.way}: the gateway is on {where}"
+        where = "no link that is up" if link is None else f"no network of the link {wanted.next_hop.link}"
+        words = f"can't route {wanted.network} {wanted.next_hop}: the gateway is on {where}"
         raise ResourceError(words, _UP_HINT)

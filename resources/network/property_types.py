@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
@@ -102,15 +102,6 @@ IPText = Annotated[str, readable_text(parse_ip)]
 
 CidrText = Annotated[str, readable_text(parse_cidr)]
 """An address with a prefix length."""
-
-
-def name_problem(check: Callable[[str], object], name: str, instead: str) -> Iterator[PropertyProblem]:
-    """The problem with the name of a resource that is used as the property ``instead``, if ``check`` refuses it."""
-    try:
-        check(name)
-    except ValueError as error:
-        hint = f"the name may be any string if the property `{instead}` is given"
-        yield PropertyProblem(("name",), str(error), hint)
 
 
 def persist_problem(netns: str | None, persist: str | None) -> Iterator[PropertyProblem]:

@@ -21,10 +21,11 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.default_name import name_problems
 from reactor.resources.ip_networks import IPNetwork
 from reactor.resources.network import boot_files
 from reactor.resources.network.boot_configuration import configuration, read_files
-from reactor.resources.network.boot_files import BootFile, Way
+from reactor.resources.network.boot_files import BootFile, BootRoute
 from reactor.resources.network.preflight import refuse_route
 from reactor.resources.network.property_types import (
     IPV6,
@@ -33,7 +34,6 @@ from reactor.resources.network.property_types import (
     NamespaceName,
     Persist,
     addresses_path,
-    name_problem,
     needs_in,
     network_name,
     parse_ip,
@@ -102,10 +102,9 @@ class Route(Resource[RouteState], kind="route"):
             yield PropertyProblem(
                 ("persist",), f"{self.persist} keeps routes by their link", "add link: NAME"
             )
-        if self.destination is None:
-            yield from (problems := list(name_problem(_check_destination, self.name, "destination")))
-            if problems:
-                return
+        yield from (problems := list(name_problems(self, "destination", _check_destination)))
+        if problems:
+            return
         if self.gateway is not None:
             yield from self._gateway_problems(self.gateway)
         elif self.link is None and self.ensure == "present":
@@ -172,7 +171,7 @@ class Route(Resource[RouteState], kind="route"):
         key = f"to {self._network} with metric {self._metric} in table {self.table}"
         desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "present":
-            desired["gateway"] = self._way.gateway
+            desired["gateway"] = self._next_hop.gateway
             if self.link is not None:
                 desired["link"] = self.link
         yield Claim("route", qualified(self.netns, key), desired)
@@ -186,8 +185,8 @@ class Route(Resource[RouteState], kind="route"):
     async def describe(self) -> Mapping[str, Any]:
         """The existing entries, in words."""
         state = await self.observe()
-        ways = [str(each) for each in state.found]
-        return {"ensure": "present" if ways else "absent", "ways": ways}
+        next_hops = [str(each) for each in state.found]
+        return {"ensure": "present" if next_hops else "absent", "next_hops": next_hops}
 
     def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """Add, replace or remove the route, then write its file.
@@ -201,11 +200,11 @@ class Route(Resource[RouteState], kind="route"):
             self._refuse_to_cut_off(state)
             return tuple(self._removal(found) for found in state.found)
         if not state.found:
-            words = f"the route {self._way}"
+            words = f"the route {self._next_hop}"
             return (Action.proven(f"added {words}", self._put),)
-        if len(state.found) == 1 and state.found[0].leads(self._way):
+        if len(state.found) == 1 and state.found[0].leads(self._next_hop):
             return ()
-        words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
+        words = f"the route from {' and '.join(map(str, state.found))} to {self._next_hop}"
         run = partial(self._put, state.found)
         return (Action.proven(f"changed {words}", run),)
 
@@ -237,20 +236,20 @@ class Route(Resource[RouteState], kind="route"):
         if self.persist is None or self.link is None:
             return ()
         present = self.ensure == "present"
-        way = Way(self._network, self.gateway, self.metric, self.table)
-        return (configuration(self.persist).route_file(self.link, way, present=present),)
+        route = BootRoute(self._network, self.gateway, self.metric, self.table)
+        return (configuration(self.persist).route_file(self.link, route, present=present),)
 
     @property
     def _metric(self) -> int:
         return self.metric or (_METRIC_OF_IPV6 if self._network.version == IPV6 else 0)
 
     @property
-    def _way(self) -> NextHop:
+    def _next_hop(self) -> NextHop:
         return NextHop(None if self.gateway is None else parse_ip(self.gateway), self.link)
 
     @cached_property
     def _wanted(self) -> DesiredRoute:
-        return DesiredRoute(self._network, self._way, self._metric, self.table)
+        return DesiredRoute(self._network, self._next_hop, self._metric, self.table)
 
     async def _put(self, found: tuple[FoundRoute, ...] = ()) -> None:
         with RtnetlinkSocket(self.netns) as kernel:

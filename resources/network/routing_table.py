@@ -55,7 +55,7 @@ class DesiredRoute:
     """The desired route. ``metric`` is the metric in the kernel, which is never 0 for IPv6."""
 
     network: IPNetwork
-    way: NextHop
+    next_hop: NextHop
     metric: int
     table: int
 
@@ -66,17 +66,17 @@ class DesiredRoute:
 
 
 class FoundRoute(NamedTuple):
-    """An existing route, with the message body of the kernel. A blackhole has no next hops in ``ways``."""
+    """An existing route, with the message body of the kernel. A blackhole has no next hops in ``next_hops``."""
 
-    ways: tuple[NextHop, ...]
+    next_hops: tuple[NextHop, ...]
     body: bytes
 
-    def leads(self, way: NextHop) -> bool:
-        """Whether ``way`` is its only next hop."""
-        if len(self.ways) != 1:
+    def leads(self, wanted: NextHop) -> bool:
+        """Whether ``wanted`` is its only next hop."""
+        if len(self.next_hops) != 1:
             return False
-        (found,) = self.ways
-        return found.gateway == way.gateway and way.link in (None, found.link)
+        (found,) = self.next_hops
+        return found.gateway == wanted.gateway and wanted.link in (None, found.link)
 
     def kept_attributes(self) -> bytes:
         """The attributes that a replacing route keeps: source and metrics."""
@@ -85,7 +85,7 @@ class FoundRoute(NamedTuple):
         return b"".join(pack_attribute(kind, value) for kind, value in found if kind in kept)
 
     def __str__(self) -> str:
-        return " and ".join(map(str, self.ways)) or "nowhere"
+        return " and ".join(map(str, self.next_hops)) or "nowhere"
 
 
 class RouteState(NamedTuple):
@@ -116,13 +116,17 @@ async def put(kernel: RtnetlinkSocket, wanted: DesiredRoute, found: Sequence[Fou
     """
     for extra in found[1:]:
         await remove(kernel, wanted, extra)
-    with explained(f"route {wanted.network} {wanted.way}"):
-        oif = None if wanted.way.link is None else await index_of(kernel, wanted.way.link)
+    with explained(f"route {wanted.network} {wanted.next_hop}"):
+        oif = None if wanted.next_hop.link is None else await index_of(kernel, wanted.next_hop.link)
         try:
             await kernel.change(addition(wanted, oif, found[0].kept_attributes() if found else None))
         except OSError as error:
-            if error.errno == errno.ENODEV and wanted.way.link is not None and wanted.network.version == IPV6:
-                await check_ipv6_fits(kernel, wanted.way.link)
+            if (
+                error.errno == errno.ENODEV
+                and wanted.next_hop.link is not None
+                and wanted.network.version == IPV6
+            ):
+                await check_ipv6_fits(kernel, wanted.next_hop.link)
             raise
 
 
@@ -150,7 +154,7 @@ def addition(wanted: DesiredRoute, oif: int | None, kept: bytes | None) -> Frame
 
     ``kept``: the attributes of the route that it replaces; None if there is none.
     """
-    gateway = wanted.way.gateway
+    gateway = wanted.next_hop.gateway
     attrs = {
         "RTA_DST": str(wanted.network.network_address) if wanted.network.prefixlen else None,
         "RTA_GATEWAY": None if gateway is None else str(gateway),
@@ -176,7 +180,7 @@ async def carries_default_route(kernel: RtnetlinkSocket, index: int) -> bool:
     """Whether a default route of the main table goes through the link or a link above it."""
     for family, network in _DEFAULTS.items():
         for frame in await _dump(kernel, family, MAIN_TABLE, network):
-            for number, _ in _ways(frame):
+            for number, _ in _next_hops(frame):
                 if index in await _stack(kernel, number):
                     return True
     return False
@@ -226,11 +230,11 @@ def _number(frame: Frame, kind: int, default: int) -> int:
 
 async def found_route(kernel: RtnetlinkSocket, frame: Frame) -> FoundRoute:
     """The route in an answer of the kernel. Raises OSError for an error of the kernel."""
-    ways = [NextHop(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
-    return FoundRoute(tuple(ways), frame.body)
+    next_hops = [NextHop(gateway, await name_of(kernel, oif)) for oif, gateway in _next_hops(frame)]
+    return FoundRoute(tuple(next_hops), frame.body)
 
 
-def _ways(frame: Frame) -> list[tuple[int | None, IPAddress | None]]:
+def _next_hops(frame: Frame) -> list[tuple[int | None, IPAddress | None]]:
     """The link index and gateway of each next hop."""
     route = decoded(frame)
     if route["type"] != _RTN_UNICAST:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict
 
 from reactor import AbsolutePath, Claim, PropertyProblem, ResourceError
+from reactor.resources.default_name import name_problems
 from reactor.resources.owned_lines import OwnedLines
 from reactor.resources.shared_lines import Found
 from reactor.resources.ssh import public_key
@@ -56,11 +57,7 @@ class KnownHost(OwnedLines, kind="known_host"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """A name that is no host, and a missing key."""
         yield from super().property_problems()
-        if self.host is None:
-            try:
-                _check_host(self.name)
-            except ValueError as error:
-                yield PropertyProblem(("name",), str(error), "correct it, or add host")
+        yield from name_problems(self, "host", _check_host)
         if self.ensure == "present" and self.key is None:
             hint = "add it: ssh-keyscan prints it; compare its fingerprint with that of the host"
             yield PropertyProblem((), "key is required, unless ensure is absent", hint)

@@ -24,6 +24,7 @@ from reactor import (
 )
 from reactor.hostfs import refuse_replacement
 from reactor.resources import textfile
+from reactor.resources.default_name import name_problems
 from reactor.resources.system_link import read_link, write_link
 
 LOCALTIME = "/etc/localtime"
@@ -69,11 +70,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid resource name, if it is used as the time zone."""
         yield from super().property_problems()
-        if self.zone is None:
-            try:
-                _check_zone(self.name)
-            except ValueError as error:
-                yield PropertyProblem(("name",), str(error), "correct it, or add zone")
+        yield from name_problems(self, "zone", _check_zone)
 
     def watches(self) -> Iterable[Watch]:
         """The link, the file of Debian, and the data of the zone."""

@@ -6,11 +6,12 @@ import os
 import shutil
 import ssl
 import subprocess
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
 import trustme
-from one_shot import converged
 
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
@@ -59,23 +60,14 @@ def converge(tmp_path):
     async def converge(*, noop=False, **properties):
         resource = CaCertificate(name="ours", **properties)
         with state_directory_for(str(tmp_path / "state")):
-            return await converged(resource, noop=noop)
+            return await one_shot.converged(resource, noop=noop)
 
     return converge
 
 
 @pytest.fixture
 def must_change(converge):
-    async def must_change(**properties):
-        before = seen()
-        foretold, would = await converge(noop=True, **properties)
-        assert seen() == before
-        result, did = await converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert await converge(**properties) == (Result.OK, "")
-        return did
-
-    return must_change
+    return partial(one_shot.must_change, converge, seen=seen, is_literal=False)
 
 
 def seen():

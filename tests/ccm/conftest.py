@@ -1,4 +1,3 @@
-import json
 import subprocess
 
 import pytest
@@ -28,7 +27,7 @@ def run(tmp_path, reactor):
     def call(manifest, flags=()):
         form = () if "--render" in flags else ("--format", "json")
         done = reactor("run", "--converge-once", *form, "--state-dir", tmp_path / "state", *flags, manifest)
-        events = [json.loads(line) for line in done.out.splitlines()] if form else []
+        events = done.records if form else []
         return done.code, events, done.out
 
     return call

@@ -15,9 +15,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
+import one_shot
 import pytest
 from acme_server import AcmeServer, serving
-from one_shot import converged
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -39,24 +39,14 @@ def converge(tmp_path, pair):
     async def converge(*, noop=False, **properties):
         resource = Certificate(**{"name": str(pair), "names": [HOST], **properties})
         with state_directory_for(str(tmp_path / "state")):
-            return await converged(resource, noop=noop)
+            return await one_shot.converged(resource, noop=noop)
 
     return converge
 
 
 @pytest.fixture
 def must_change(converge, tmp_path):
-    async def must_change(**properties):
-        before = snapshot(tmp_path)
-        foretold, would = await converge(noop=True, **properties)
-        assert snapshot(tmp_path) == before
-        result, did = await converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert would == f"Would have {did}"
-        assert await converge(**properties) == (Result.OK, "")
-        return did
-
-    return must_change
+    return partial(one_shot.must_change, converge, seen=partial(snapshot, tmp_path))
 
 
 def snapshot(root):

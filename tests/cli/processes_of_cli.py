@@ -24,6 +24,11 @@ class Done:
     out: str
     err: str
 
+    @property
+    def records(self):
+        """What it said with ``--format json``."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
 
 def environment(**variables):
     """The environment of a child: this one's, without what would colour or quieten it.

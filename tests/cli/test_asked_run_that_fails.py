@@ -140,7 +140,7 @@ def test_a_version_that_comes_meanwhile_is_part_of_it(slowed):
     (world.directory / "go").touch()
     done = finish(asking)
     assert done.code == 0
-    events = [json.loads(line) for line in done.out.splitlines()]
+    events = done.records
     assert [event["changed"] for event in events if event["event"] == "reloaded"] == [
         [f"file#{world.directory}/b"]
     ]

@@ -150,7 +150,7 @@ def test_what_the_data_can_not_hold_is_reported_once_and_breaks_no_promise(react
     use = "resources: [{exec: [{a: {command: '/bin/echo {{ Data.a }} {{ Data.b }} {{ Data.c }}'}}]}]\n"
     done = reactor("validate", manifest(data + use), "--format", "json")
     assert done.code == 2
-    found = [json.loads(line) for line in done.out.splitlines()]
+    found = done.records
     assert [(each["message"], each["line"], each["column"]) for each in found] == [
         ("unknown tag !foo", 3, 6), ("unknown tag !bar", 5, 6), ("unknown tag !foo", 6, 7),
     ]  # fmt: skip

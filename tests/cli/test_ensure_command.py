@@ -1,7 +1,6 @@
 """``reactor ensure KIND``: a resource from the shell is a resource of a manifest, checked and run by the same rules."""
 
 import dataclasses
-import json
 import os
 import re
 import shlex
@@ -171,7 +170,7 @@ def test_another_manifest_ends_with_a_failure_if_it_says_so(reactor, manifest, t
 
 def test_events_come_as_json(reactor, tmp_path):
     done = reactor("ensure", "exec", "true", "--format", "json")
-    events = [json.loads(line) for line in done.out.splitlines()]
+    events = done.records
     assert [event["event"] for event in events] == ["checked", "converged", "ended"]
     assert (events[0]["ref"], events[0]["result"]) == ("exec#true", "changed")
 

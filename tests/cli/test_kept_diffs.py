@@ -36,7 +36,7 @@ def converge(reactor, manifest, tmp_path, state):
 
 def events(reactor, state, *options):
     done = reactor("events", "--state-dir", state, "--format", "json", *options)
-    return [json.loads(line) for line in done.out.splitlines()]
+    return done.records
 
 
 def test_events_know_what_was_changed(reactor, converge, tmp_path, state):

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 FILE = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: new, {own} }\n"
@@ -32,10 +30,6 @@ resources:
 
 def once(reactor, path, *options):
     return reactor("run", "--converge-once", *options, path)
-
-
-def records(done):
-    return [json.loads(line) for line in done.out.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +127,7 @@ def test_an_invalid_manifest_touches_nothing_and_reports_place_and_remedy(reacto
 
 def test_an_invalid_manifest_gives_diagnostics_to_programs_too(reactor, manifest):
     done = once(reactor, manifest(INVALID), "--format", "json")
-    (record,) = records(done)
+    (record,) = done.records
     assert record["event"] == "diagnostic"
     assert record["line"] == 3
     assert "presnt" in done.err
@@ -149,7 +143,7 @@ def test_only_says_what_it_pulled_in(reactor, manifest, tmp_path):
 
 def test_exclude_says_what_it_left_out(reactor, manifest, tmp_path):
     done = once(reactor, manifest(CHAIN), "--exclude", "file#*/d/a", "--format", "json")
-    assert records(done)[0] == {
+    assert done.records[0] == {
         "event": "selection",
         "selected": 2,
         "of": 4,
@@ -170,7 +164,7 @@ def test_a_reference_that_matches_nothing_is_answered_with_a_hint(reactor, manif
 def test_json_reports_every_check_and_the_end(reactor, manifest, tmp_path):
     path = manifest(CHAIN)
     once(reactor, path)
-    done = records(once(reactor, path, "--format", "json"))
+    done = once(reactor, path, "--format", "json").records
     checked, end = [r for r in done if r["event"] == "checked"], done[-1]
     assert {r["ref"].removeprefix(f"file#{tmp_path}/") for r in checked} == {"d", "d/a", "d/b", "other"}
     assert {r["result"] for r in checked} == {"ok"}

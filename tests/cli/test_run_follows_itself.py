@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 
 import pytest
@@ -37,7 +36,7 @@ class World:
 
     def events(self, *options):
         done = self.run(*options, text=False)
-        return done, [json.loads(line) for line in done.out.splitlines()]
+        return done, done.records
 
     def said(self, name):
         path = self.root / name
@@ -88,7 +87,7 @@ def test_a_run_that_watches_applies_no_former_version_either(world):
         env=environment(),
     ) as process:  # fmt: skip
         done = finish(process)
-    events = [json.loads(line) for line in done.out.splitlines()]
+    events = done.records
     changed = [each for each in events if each.get("result") == "changed" and "made" in each["ref"]]
     assert done.code == 0
     assert len(changed) == 1

@@ -34,10 +34,6 @@ def run_once(reactor, site, *options):
     return reactor("run", "--converge-once", "--format", "json", *options, site)
 
 
-def events_of(done):
-    return [json.loads(line) for line in done.out.splitlines()]
-
-
 def test_content_owner_and_mode_come_back_after_a_restart(reactor, tmp_path, site, state_directory):
     path = tmp_path / "motd"
     path.write_text("before\n")
@@ -52,9 +48,9 @@ def test_content_owner_and_mode_come_back_after_a_restart(reactor, tmp_path, sit
     done = run_once(reactor, site)
     assert done.code == 0
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("before\n", 0o604)
-    kinds = [event["event"] for event in events_of(done)]
+    kinds = [event["event"] for event in done.records]
     assert kinds == ["reversing", "checked", "reversed", "converged", "ended"]
-    checked = events_of(done)[1]
+    checked = done.records[1]
     assert checked["causes"] == ["intent"]
 
     path.write_text("mine again\n")

@@ -411,8 +411,8 @@ def test_events_of_no_time_are_refused(reactor, manifest, options):
 
 def test_events_for_programs_are_those_of_the_run(reactor, manifest):
     path = manifest(TWO)
-    run = [json.loads(line) for line in once(reactor, path, "--format", "json").out.splitlines()]
-    kept = [json.loads(line) for line in reactor("events", "--format", "json").out.splitlines()]
+    run = once(reactor, path, "--format", "json").records
+    kept = reactor("events", "--format", "json").records
     assert [record.pop("id") for record in kept] == [1, 2, 3]
     assert {record.pop("generation") for record in kept} == {1}
     assert kept == [record for record in run if record["event"] != "converged"]

@@ -114,7 +114,7 @@ def test_the_facts_of_this_host_are_unknown_to_a_test(reactor, suite):
 
 def test_json_has_an_object_for_each_test(reactor, suite):
     done = reactor("test", "--format", "json", suite("  a: {}\n  b: {absent: 'exec#*'}\n"))
-    records = [json.loads(line) for line in done.out.splitlines()]
+    records = done.records
     assert [(each["name"], each["passed"]) for each in records] == [("a", True), ("b", False)]
     assert records[1]["differences"][0]["message"] == "exec#greet alice is declared"
 

@@ -61,9 +61,7 @@ def test_a_manifest_that_may_not_be_read_does_not_hide_what_is_wrong_with_others
 
 def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, manifest):
     good, bad = manifest(VALID), manifest(TWO_PROBLEMS, "bad.yaml")
-    records = [
-        json.loads(line) for line in reactor("validate", "--format", "json", bad, good).out.splitlines()
-    ]
+    records = reactor("validate", "--format", "json", bad, good).records
     assert [record["event"] for record in records] == ["diagnostic", "diagnostic", "valid"]
     assert [record["line"] for record in records[:2]] == [4, 5]
     assert records[2] == {"event": "valid", "manifest": str(good), "resources": 1}

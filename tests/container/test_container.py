@@ -6,6 +6,7 @@ import json
 import os
 from functools import partial
 
+import one_shot
 import pytest
 from container_worlds import chosen_runtimes, world
 
@@ -50,19 +51,10 @@ def converge(tmp_path, make):
 
 @pytest.fixture
 def must_change(converge, daemon):
-    async def must_change(**properties):
-        before = daemon.ask("GET", "/containers/json?all=true")
-        foretold, would = await converge(noop=True, **properties)
-        assert [each["Id"] for each in daemon.ask("GET", "/containers/json?all=true")] == [
-            each["Id"] for each in before
-        ]
-        result, did = await converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
-        assert await converge(**properties) == (Result.OK, "")
-        return did
+    def seen():
+        return [each["Id"] for each in daemon.ask("GET", "/containers/json?all=true")]
 
-    return must_change
+    return partial(one_shot.must_change, converge, seen=seen)
 
 
 async def test_it_is_created_as_declared_and_kept(must_change, daemon, tmp_path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import one_shot
 import pytest
-from one_shot import checked, converged
 
 from reactor import ManifestError, load
 from reactor.engine.engine import Engine
@@ -33,21 +33,14 @@ def make(daemon):
 def converge(make):
     async def converge(*, noop=False, **properties):
         resource = make(**properties)
-        return await converged(resource, noop=noop)
+        return await one_shot.converged(resource, noop=noop)
 
     return converge
 
 
 @pytest.fixture
 def must_change(converge):
-    async def must_change(**properties):
-        foretold, would = await converge(noop=True, **properties)
-        result, did = await converge(**properties)
-        assert (foretold, result, would) == (Result.WOULD_CHANGE, Result.CHANGED, f"Would have {did}"), did
-        assert await converge(**properties) == (Result.OK, "")
-        return did
-
-    return must_change
+    return partial(one_shot.must_change, converge)
 
 
 async def test_it_is_created_as_declared_and_replaced_when_it_is_not(must_change, daemon):
@@ -87,7 +80,7 @@ async def test_a_network_stays_when_another_has_the_subnet_that_it_would_get(con
 async def test_a_refused_subnet_is_said_to_be_that_of_another_network(make, daemon):
     daemon.ask("POST", "/networks/create", {"Name": "frontend", "IPAM": {"Config": [{"Subnet": SUBNET}]}})
     resource = make()
-    check = await checked(resource)
+    check = await one_shot.checked(resource)
     assert check.hint == "write another subnet, or remove the network that has it first: frontend"
 
 

@@ -135,7 +135,7 @@ def test_it_changes_nothing(doctor, fleet):
 
 def test_for_programs_there_is_an_object_for_each_check(doctor):
     done = doctor("--format", "json")
-    found = [json.loads(line) for line in done.out.splitlines()]
+    found = done.records
     assert {"ok": True, "name": "account FLEET", "seen": "", "problem": "", "hint": ""} in found
     assert all(each["ok"] for each in found)
 

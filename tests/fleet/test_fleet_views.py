@@ -295,7 +295,7 @@ def test_failures_name_a_release_that_was_taken_back(fleet, home):
 
 def test_events_of_all_hosts_are_merged_by_time_and_each_is_shown_once(fleet):
     done = fleet("events", "--format", "json")
-    found = [json.loads(line) for line in done.out.splitlines()]
+    found = done.records
     assert [(each["host"], each["id"]) for each in found] == [
         ("web1", 1),
         ("web2", 7),

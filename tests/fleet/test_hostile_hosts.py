@@ -1,6 +1,5 @@
 """Hosts, inventories and directories that want more from a push than they should get."""
 
-import json
 import os
 import subprocess
 import sys
@@ -139,7 +138,7 @@ def test_no_host_speaks_for_another_or_for_the_push(world, host_with, reactor, t
     host = host_with("forger")
     words = ("-F", world.config, f"{host.address}:{host.port}", "--format", "json")
     done = reactor("push", tmp_path, *words)
-    events = [json.loads(line) for line in done.out.splitlines()]
+    events = done.records
     assert [each["event"] for each in events] == ["checked", "hostended", "pushended"]
     assert events[0]["host"] == events[1]["host"] == host.address
     assert events[0]["from"] == "web2"

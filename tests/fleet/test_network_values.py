@@ -336,7 +336,7 @@ def test_a_pushed_bundle_reads_values_and_waits_for_what_was_never_read(site, re
             stream.seek(0)
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
             done = reactor("receive", "--state-dir", site.root / "state")
-        return [json.loads(line) for line in done.out.splitlines()][-1]
+        return done.records[-1]
 
     (site.root / "bundle").mkdir()
     site.written(f'${{ kvGet("{site.bucket}", "k") }}').rename(site.root / "bundle/manifest.yaml")

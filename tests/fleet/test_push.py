@@ -1,6 +1,5 @@
 """`reactor push` to real sshds on loopback: what each host has afterwards is the old bundle or the new one."""
 
-import json
 import os
 import socket
 import subprocess
@@ -72,10 +71,6 @@ def push(reactor, world):
     return run
 
 
-def events(done):
-    return [json.loads(line) for line in done.out.splitlines()]
-
-
 def bundles(host):
     return sorted(os.listdir(host.fleet / "bundles"))
 
@@ -130,7 +125,7 @@ def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
             "json",
         )
     assert done.code == 3
-    ended = {each["host"]: each for each in events(done) if each["event"] == "hostended"}
+    ended = {each["host"]: each for each in done.records if each["event"] == "hostended"}
     assert {name: each["result"] for name, each in ended.items()} == {
         "web2": "changed", "bare": "missing", "down": "unreachable", "silent": "unreachable",
     }  # fmt: skip
@@ -139,7 +134,7 @@ def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
     assert "timed out" in ended["silent"]["error"]
     assert ended["bare"]["code"] == "R0805"
     assert "--bootstrap" in ended["bare"]["hint"]
-    assert events(done)[-1]["event"] == "pushended"
+    assert done.records[-1]["event"] == "pushended"
 
 
 def test_a_host_behind_one_that_can_not_be_reached_is_told_with_the_way_to_see_why(

@@ -6,9 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from one_shot import converged
+import one_shot
 
-from reactor.engine.events import Result
 from reactor.resources.git import Git
 
 FILES = {"README": "hello\n", "src/app.py": "print(1)\n", "src/data": "1\n", ".gitignore": "*.log\n"}
@@ -82,23 +81,15 @@ class Place:
     async def converge(self, *, noop=False, **properties):
         """Run once. Returns the result and the output."""
         resource = self.resource(**properties)
-        return await converged(resource, noop=noop)
+        return await one_shot.converged(resource, noop=noop)
 
     async def must_change(self, **properties):
         """A dry run reports a change, the run makes it, and another run has nothing to do."""
-        foretold, would = await self.converge(noop=True, **properties)
-        result, did = await self.converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
-        assert await self.converge(**properties) == (Result.OK, "")
-        return did
+        return await one_shot.must_change(self.converge, **properties)
 
     async def must_fail(self, **properties):
-        """A dry run reports how the run would fail, and the run fails so."""
-        foretold = await self.converge(noop=True, **properties)
-        result = await self.converge(**properties)
-        assert foretold[0] is result[0] is Result.FAILED, (foretold, result)
-        return result[1]
+        """A dry run reports that the run would fail, and the run fails."""
+        return await one_shot.must_fail(self.converge, **properties)
 
     def files(self):
         """The content of the files in the work tree, by name."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
 from hostkinds_worlds import assert_undone, shell
-from one_shot import converged
 
 from reactor.engine.events import Result
 from reactor.resource.plan import ResourceError
@@ -59,24 +60,11 @@ def world():
 
 async def converge(*, noop=False, **properties):
     resource = Alternatives(name="editor", **properties)
-    return await converged(resource, noop=noop)
+    return await one_shot.converged(resource, noop=noop)
 
 
-async def must_change(**properties):
-    foretold = await converge(noop=True, **properties)
-    result, did = await converge(**properties)
-    assert (foretold[0], result) == (Result.WOULD_CHANGE, Result.CHANGED), (foretold, did)
-    assert await converge(**properties) == (Result.OK, "")
-    return did
-
-
-async def must_fail(**properties):
-    before = world()
-    foretold = await converge(noop=True, **properties)
-    result, said = await converge(**properties)
-    assert foretold[0] is result is Result.FAILED, (foretold, said)
-    assert world() == before
-    return said
+must_change = partial(one_shot.must_change, converge, is_literal=False)
+must_fail = partial(one_shot.must_fail, converge, seen=world)
 
 
 def chosen(root):

@@ -6,10 +6,11 @@ import os
 import socket
 import subprocess
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
-from one_shot import converged
 from property_problems import the_problem
 
 from reactor.engine.events import Result
@@ -45,23 +46,17 @@ def said(path, key):
 
 async def converge(path, *, noop=False, **properties):
     resource = Filesystem(name=str(path), **properties)
-    return await converged(resource, noop=noop)
+    return await one_shot.converged(resource, noop=noop)
 
 
-async def must_change(path, **properties):
-    foretold = await converge(path, noop=True, **properties)
-    result, did = await converge(path, **properties)
-    assert (foretold[0], result) == (Result.WOULD_CHANGE, Result.CHANGED), (foretold, did)
-    assert await converge(path, **properties) == (Result.OK, "")
-    return did
+must_change = partial(one_shot.must_change, converge, is_literal=False)
 
 
 async def must_fail(path, **properties):
-    before = path.read_bytes() if path.exists() else None
-    foretold = await converge(path, noop=True, **properties)
-    result, words = await converge(path, **properties)
-    assert foretold[0] is result is Result.FAILED, (foretold, words)
-    assert (path.read_bytes() if path.exists() else None) == before
+    def seen():
+        return path.read_bytes() if path.exists() else None
+
+    words = await one_shot.must_fail(converge, path, seen=seen, **properties)
     assert not [name for name in os.listdir(path.parent) if name.endswith("-new")]
     return words
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
-from one_shot import converged
 
 from reactor.engine.events import Noted, Result
 from reactor.resource.plan import ResourceError
@@ -73,22 +74,11 @@ def files():
 
 async def converge(name="br_netfilter", *, noop=False, **properties):
     resource = KernelModule(name=name, **properties)
-    return await converged(resource, noop=noop)
+    return await one_shot.converged(resource, noop=noop)
 
 
-async def must_change(name="br_netfilter", **properties):
-    foretold, would = await converge(name, noop=True, **properties)
-    result, did = await converge(name, **properties)
-    assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-    assert await converge(name, **properties) == (Result.OK, "")
-    return did
-
-
-async def must_fail(name="br_netfilter", **properties):
-    foretold, _ = await converge(name, noop=True, **properties)
-    result, said = await converge(name, **properties)
-    assert foretold is result is Result.FAILED
-    return said
+must_change = partial(one_shot.must_change, converge, is_literal=False)
+must_fail = partial(one_shot.must_fail, converge)
 
 
 async def test_it_is_loaded_now_and_at_boot_with_its_parameters(kernel):

@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
 from fixed_paths import immutable
-from one_shot import converged
 from registries import gem_registry, make_npm, npm_registry, publish_gems
 
 from reactor import ResourceError
@@ -59,24 +60,14 @@ def converge(tmp_path, registry):
     async def converge(*, noop=False, **properties):
         values = {"name": str(tmp_path / "tools"), "registry": registry.url, **properties}
         resource = KINDS[registry.kind](**values)
-        return await converged(resource, noop=noop)
+        return await one_shot.converged(resource, noop=noop)
 
     return converge
 
 
 @pytest.fixture
 def must_change(converge, tmp_path):
-    async def must_change(**properties):
-        before = sorted(tmp_path.rglob("*"))
-        foretold, would = await converge(noop=True, **properties)
-        assert sorted(tmp_path.rglob("*")) == before
-        result, did = await converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
-        assert await converge(**properties) == (Result.OK, "")
-        return did
-
-    return must_change
+    return partial(one_shot.must_change, converge, seen=lambda: sorted(tmp_path.rglob("*")))
 
 
 def installed(kind, path):

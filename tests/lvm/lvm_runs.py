@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from one_shot import converged
-
-from reactor.engine.events import Result
+import one_shot
 
 
 def lvm(*words, check=True):
@@ -16,21 +14,20 @@ def lvm(*words, check=True):
     return subprocess.run(command, check=check, capture_output=True, text=True).stdout
 
 
+def run_of(make):
+    """A function that runs the resource that ``make`` makes."""
+
+    async def run(*, noop=False):
+        return await one_shot.converged(make(), noop=noop)
+
+    return run
+
+
 async def must_change(make):
     """What was done: foretold, and nothing is left to do."""
-    foretold = await converged(make(), noop=True)
-    result, did = await converged(make())
-    assert (foretold[0], result) == (Result.WOULD_CHANGE, Result.CHANGED), (foretold, did)
-    assert foretold[1].replace("Would have ", "") == did
-    assert await converged(make()) == (Result.OK, "")
-    return did
+    return await one_shot.must_change(run_of(make))
 
 
 async def must_fail(make, world):
     """The error: foretold, and nothing has changed."""
-    before = world()
-    foretold = await converged(make(), noop=True)
-    result, words = await converged(make())
-    assert foretold[0] is result is Result.FAILED, (foretold, words)
-    assert world() == before
-    return words
+    return await one_shot.must_fail(run_of(make), seen=world)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
+import one_shot
 import pytest
 from fixed_paths import immutable
-from one_shot import converged
 from pip_worlds import copy_template, make_index, make_template, packages_of, unpack
 
 from reactor.engine.events import Result
@@ -56,22 +57,14 @@ def converge(tmp_path, index):
         values = {"name": str(tmp_path / "venv"), "find_links": str(index), "no_index": True, **properties}
         resource = Pip(**values)
         with state_directory_for(str(tmp_path / "state")):
-            return await converged(resource, noop=noop)
+            return await one_shot.converged(resource, noop=noop)
 
     return converge
 
 
 @pytest.fixture
 def must_change(converge):
-    async def must_change(**properties):
-        foretold, would = await converge(noop=True, **properties)
-        result, did = await converge(**properties)
-        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
-        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
-        assert await converge(**properties) == (Result.OK, "")
-        return did
-
-    return must_change
+    return partial(one_shot.must_change, converge)
 
 
 async def test_the_environment_is_made_with_its_packages(must_change, tmp_path):
