@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from reactor.atomic_write import replace_file
+from reactor.control.pause_file import YEAR_10000
 from reactor.journal.state_directory import REFUSED_FILE, holder, is_ours
 from reactor.resource.redaction import redact
 
@@ -33,13 +34,18 @@ def record_refused_run(directory: str, manifest: str, problems: Sequence[str]) -
 
 
 def read_refused_run(directory: str) -> dict[str, Any] | None:
-    """The ``time``, the ``manifest`` and the ``problems`` of the last run, if it did not begin; None if it did."""
+    """The ``time``, the ``manifest`` and the ``problems`` of the last run, if it did not begin; None if it did.
+
+    None for a damaged file, too: the next run that does not begin writes it anew.
+    """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with open(os.open(os.path.join(directory, REFUSED_FILE), flags), "rb") as file:
             found = json.load(file)
+        if not 0 <= (at := float(found["time"])) < YEAR_10000:
+            return None
         return {
-            "time": float(found["time"]),
+            "time": at,
             "manifest": str(found["manifest"]),
             "problems": [str(each) for each in found["problems"]],
         }
