@@ -11,7 +11,7 @@ from typing import Any
 
 from reactor.atomic_write import replace_file
 from reactor.control.pause_file import YEAR_10000
-from reactor.journal.state_directory import REFUSED_FILE, holder, is_ours
+from reactor.journal.state_directory import REFUSED_FILE, holder, is_trusted
 from reactor.resource.redaction import redact
 
 _MOST_PROBLEMS = 20
@@ -20,10 +20,11 @@ _MOST_PROBLEMS = 20
 def record_refused_run(directory: str, manifest: str, problems: Sequence[str]) -> None:
     """Keep that a run of ``manifest`` did not begin, and its ``problems``, one line each.
 
-    Only in a state directory of an earlier run: an invalid manifest creates nothing. Not beside an active run, which is
-    the one that ``status`` shows. The next run removes the file.
+    Only in a state directory of an earlier run: an invalid manifest creates nothing. Not in one that others could
+    change, which may be why the run did not begin. Not beside an active run, which is the one that ``status`` shows.
+    The next run removes the file.
     """
-    if not is_ours(directory) or holder(directory) is not None:
+    if not is_trusted(directory) or holder(directory) is not None:
         return
     shown = [*map(redact, problems[:_MOST_PROBLEMS])]
     if (more := len(problems) - len(shown)) > 0:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reactor.errors import ReactorError
 from reactor.named_tuple import NamedTuple
-from reactor.trust.inputs import make_own_directory
+from reactor.trust.inputs import make_own_directory, require_own_directory
 from reactor.trust.rule import DistrustedError
 
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
@@ -75,12 +75,21 @@ def locate(option: str | None = None) -> Location | None:
 
 
 def is_ours(path: str) -> bool:
-    """Whether the content of the state directory ``path`` can be trusted: no other user can change it."""
+    """Whether the state directory ``path`` is there, belongs to us, and is not open to all users."""
     try:
         _refuse_foreign(path, os.stat(path))
     except (OSError, StateDirectoryError):
         return False
     return True
+
+
+def is_trusted(path: str) -> bool:
+    """Whether a run may write to the state directory ``path``: it is ours, and nobody could put another in its place."""
+    try:
+        require_own_directory(path)
+    except (DistrustedError, OSError):
+        return False
+    return is_ours(path)
 
 
 @contextmanager
