@@ -164,10 +164,12 @@ class Checkout:
         return (*files, *refs_of(BRANCHES, tip.branch), _KEPT, f"{DEPLOYED}/last")
 
     async def restore(self) -> None:
-        """Bring back deleted files. Raises ResourceError."""
-        done = await self.desired.git.ask(self.desired.path, "checkout-index", *_QUIET, "--all")
+        """Bring back deleted files; with ``force``, also where something else is. Raises ResourceError."""
+        force = ("--force",) if self.desired.force else ()
+        done = await self.desired.git.ask(self.desired.path, "checkout-index", *_QUIET, *force, "--all")
         if done.exit_code != 0 and done.stderr.strip():  # without words, it only means that other files exist
-            raise GitError(f"git checkout-index failed{output_tail('', done.stderr)}")
+            hint = "move away what is there, or write force: true" if "File exists" in done.stderr else None
+            raise GitError(f"git checkout-index failed{output_tail('', done.stderr)}", hint)
 
     async def set_origin(self) -> None:
         """Set the URL of the remote ``origin``. Raises ResourceError."""

@@ -28,7 +28,7 @@ from reactor.resources.download.source import split_credentials
 from reactor.resources.file.property_types import Account
 from reactor.resources.git.checkout import Checkout
 from reactor.resources.git.observer import Observer
-from reactor.resources.git.planner import plan_checkout
+from reactor.resources.git.planner import in_the_way, plan_checkout
 from reactor.resources.git.program import Access, Program, base_of, object_format, unquoted
 from reactor.resources.git.property_types import Depth, GitUrl, Ref, is_commit, is_local, is_short_commit
 from reactor.resources.git.state import Desired, Found, GitState, Tip
@@ -134,26 +134,27 @@ class Git(Resource[GitState], kind="git"):
             pass
         if state.found is not Found.CHECKOUT:
             await self._desired.git.must("/", "ls-remote", "--", self._desired.url, "HEAD")
-        elif not (state.is_at_tip or self.force or state.interrupted):
+        elif not (self.force or state.interrupted):
             await self._refuse_files_in_the_way(state)
 
     async def _refuse_files_in_the_way(self, state: GitState) -> None:
-        """Raise ResourceError when the new commit has files that are here without being tracked."""
+        """Raise ResourceError when something untracked is where a new or a deleted file goes."""
         git, tip = self._desired.git, state.tip
-        others = {
-            unquoted(each)
-            for each in await git.lines(self.name, "ls-files", "--others", "--exclude-standard")
-        }
-        if tip is None or not others:
+        if tip is None or (state.is_at_tip and not state.deleted):
             return
-        has = await git.ask(self.name, "cat-file", "-e", f"{tip.commit}^{{commit}}")
-        if has.exit_code == 0:
+        words = ("ls-files", "--others", "--exclude-standard")
+        others = {unquoted(each) for each in await git.lines(self.name, *words)}
+        if not others:
+            return
+        if state.is_at_tip:
+            names = list(state.deleted)
+        elif (await git.ask(self.name, "cat-file", "-e", f"{tip.commit}^{{commit}}")).exit_code == 0:
             names = await git.lines(self.name, "ls-tree", "-r", "--name-only", tip.commit)
         else:
             names = await self._names_on_the_server(tip)
-        if clash := sorted(others.intersection(map(unquoted, names))):
-            words = f"untracked files would be overwritten: {', '.join(clash[:3])}"
-            raise ResourceError(words, "move them away, or write force: true")
+        if clash := sorted(in_the_way(others, map(unquoted, names))):
+            reason = f"untracked files would be overwritten: {', '.join(clash[:3])}"
+            raise ResourceError(reason, "move them away, or write force: true")
 
     async def _names_on_the_server(self, tip: Tip) -> list[str]:
         """The names of the files in the commit ``tip``, fetched into a directory that is removed at once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
@@ -93,3 +93,24 @@ def _refuse_loss(path: str, names: Sequence[str], *, has_local_commits: bool) ->
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def in_the_way(others: Collection[str], names: Iterable[str]) -> set[str]:
+    """Those of ``others``, untracked files, that git would have to remove to write files with these names.
+
+    A name of ``others`` that ends with a slash is a repository: what is in it is not known.
+    """
+    files = set(names)
+    needed = {above for name in files for above in _above(name)}
+    return {
+        other
+        for other in others
+        if other.rstrip("/") in files or other in needed or not files.isdisjoint(_above(other.rstrip("/")))
+    }
+
+
+def _above(name: str) -> Iterator[str]:
+    """The directories that a file is in, below the checkout."""
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name

@@ -38,6 +38,7 @@ _AUTHOR = {
     for key, value in (("NAME", "reactor"), ("EMAIL", "reactor@localhost"))
 }
 """The author of the commits in which discarded changes are kept."""
+_DAMAGED = "the repository is damaged: repair it, or move the checkout away, so that it is cloned again"
 _HINTS = (
     ("Host key verification failed", "write known_hosts or accept_new_host: true, or add the host to /etc/ssh/ssh_known_hosts"),
     ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
@@ -48,6 +49,8 @@ _HINTS = (
     ("Your local changes to the following files", "they have changed just now, or are marked as skip-worktree or assume-unchanged: undo that with git update-index"),
     ("transport 'file' not allowed", "a submodule is at a path on this host, where git fetches none: write another URL into .gitmodules"),
     ("exists; cannot create", "git can't have both names: remove the one that the server no longer has, with git update-ref -d in the checkout"),
+    ("would lose untracked files", "move those files away, or write force: true"),
+    *((words, _DAMAGED) for words in ("bad object HEAD", "index file", "object file", "is corrupt", "bad config line", "fatal: not a git repository (or any")),
     ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
 )  # fmt: skip
 

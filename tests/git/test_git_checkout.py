@@ -1,6 +1,7 @@
 """A checkout at a branch, tag or commit: cloned, moved on, and never at the price of what is only there."""
 
 import os
+import shutil
 import stat
 import time
 from types import SimpleNamespace
@@ -258,6 +259,44 @@ async def test_a_file_in_the_way_stays_without_force_and_a_dry_run_says_so(place
     assert place.files() == before
     await place.must_change(force=True)
     assert place.files() == {**FILES, **NEW, "a.log": "ignored\n"}
+
+
+async def test_a_directory_in_the_way_of_a_file_stays_without_force_and_a_dry_run_says_so(place):
+    await place.must_change()
+    (place.path / "doc").mkdir()
+    (place.path / "doc/mine").write_text("mine\n")
+    place.origin.commit({"doc": "a file\n"})
+    assert await place.converge(noop=True) == (
+        Result.FAILED,
+        "untracked files would be overwritten: doc/mine",
+    )
+    assert "lose untracked files in them: doc" in await place.must_fail()
+    assert (place.path / "doc/mine").read_text() == "mine\n"
+    await place.must_change(force=True)
+    assert place.files() == {**FILES, "doc": "a file\n"}
+
+
+@pytest.mark.parametrize(
+    "put", [lambda path: path.symlink_to("/tmp"), lambda path: path.write_text("mine\n")]
+)
+async def test_what_took_the_place_of_a_directory_stays_without_force_and_a_dry_run_says_so(place, put):
+    await place.must_change()
+    shutil.rmtree(place.path / "src")
+    put(place.path / "src")
+    assert await place.converge(noop=True) == (Result.FAILED, "untracked files would be overwritten: src")
+    assert "cannot create directory at 'src'" in await place.must_fail()
+    assert not (place.path / "src").is_dir() or (place.path / "src").is_symlink()
+    await place.must_change(force=True)
+    assert place.files() == FILES
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "index", "config"])
+async def test_a_damaged_repository_is_left_and_the_error_says_what_to_do(place, damage):
+    await place.must_change()
+    (place.path / ".git" / damage).write_text("[garbage")
+    check = await checked(place.resource(force=True))
+    assert (check.result, "move the checkout away" in check.hint) == (Result.FAILED, True), check
+    assert (place.path / "README").exists()
 
 
 async def test_an_interrupted_update_is_completed(place):
