@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING, Any
 from reactor import late_imports
 
 if TYPE_CHECKING:
+    from reactor.clock import host_clock
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import RunOptions
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
+    from reactor.resource.git_credentials import git_credentials
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
@@ -150,6 +152,7 @@ _HOMES = {
     "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.http.response": ("HttpResponse",),
+    "reactor.clock": ("host_clock",),
     "reactor.http.client": ("http_response",),
     "reactor.http.request": ("ConnectionLostError", "HttpError", "HttpLimits", "HttpRequest", "TooLargeError"),
     "reactor.loading": ("LoadedManifest", "load"),
@@ -160,6 +163,7 @@ _HOMES = {
     "reactor.resource.declared": ("Declared",),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
     "reactor.resource.escaping": ("escaped",),
+    "reactor.resource.git_credentials": ("git_credentials",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.protected_processes": ("protect_process",),
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
@@ -256,7 +260,9 @@ __all__ = [
     "escaped",
     "follow_mounts",
     "fragile_mounts",
+    "git_credentials",
     "gjson_get",
+    "host_clock",
     "http_response",
     "in_thread",
     "is_shared_mount",

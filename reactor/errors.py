@@ -56,6 +56,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── TokenError                  reactor.fleet        a token can't be used to join
     ├── NotAdmittedError            reactor.fleet        a host is not admitted
     ├── SecretRefusedError          reactor.fleet        a secret of the fleet can't be set or read
+    ├── BackupError                 reactor.fleet        a backup of the fleet can't be written, read or restored
     ├── AgentConfigError            reactor.cli          the configuration of CCM's agent can't be used
     ├── SecretError                 reactor.secrets      a secret can't be read
     ├── SendError                   reactor.notify       a notification could not be sent

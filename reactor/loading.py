@@ -33,7 +33,8 @@ class LoadedManifest(NamedTuple):
     ``path`` is the name that the user gave; for several manifests, their absolute paths. ``data`` are the data that
     its expressions use. ``pre_message`` and ``post_message`` are shown before and after a run.
     ``shares`` are the values that the host shares with its fleet, by name. It ``is_separable`` if it was loaded from one
-    text in which each value can be parsed alone.
+    text in which each value can be parsed alone. ``rejected`` is the error of a newer version, in place of which it was
+    loaded.
     """
 
     path: str
@@ -48,6 +49,7 @@ class LoadedManifest(NamedTuple):
     channels: Mapping[str, Channel] = MappingProxyType({})
     shares: Mapping[str, Any] = MappingProxyType({})
     is_separable: bool = False
+    rejected: ManifestError | None = None
 
 
 Names = str | Sequence[str]
@@ -146,7 +148,16 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
     )
     if problems or conflicts:
         found = sorted([*problems, *conflicts], key=_position)
-        raise ManifestError(found, manifest.files, manifest.texts)
+        error = ManifestError(found, manifest.files, manifest.texts)
+        if not (manifest.unread or any(ref.endswith("*") for ref in manifest.broken)):
+            error.valid = manifest.resources
+            error.invalid_names = frozenset(
+                (
+                    *(each.name for each in manifest.placeholders),
+                    *(ref.partition("#")[2] for ref in manifest.broken),
+                )
+            )
+        raise error
     return graph
 
 

@@ -14,6 +14,7 @@ from processes_of_cli import Done
 from xdist.scheduler import LoadScopeScheduling
 
 from reactor.cli.group import reactor as command
+from reactor.hostfs import fsync
 from reactor.resource import redaction
 from reactor.resource.output import output_sink
 
@@ -126,6 +127,12 @@ def in_memory():
     """A directory in memory: no change waits for a disk, which may be busy, or in a thread for it."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         yield Path(directory)
+
+
+@pytest.fixture
+def on_disk(monkeypatch):
+    """What is in memory counts as on a disk, also where /tmp is in memory."""
+    monkeypatch.setattr(fsync, "_MEMORY", frozenset())
 
 
 @pytest.fixture(autouse=True)

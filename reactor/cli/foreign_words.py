@@ -38,6 +38,8 @@ _OPTIONS: Final = {
     "--check": "--noop",
     "-C": "--noop",
     "-D": "--diff",
+    "-b": "--sudo",
+    "--become": "--sudo",
     "-e": "--data",
     "--extra-vars": "--data",
     "--test": "--converge-once",

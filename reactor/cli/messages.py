@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
 _Error = TypeVar("_Error", bound=click.ClickException)
 
 
+class EndedByErrorsError(click.exceptions.Exit):
+    """The end of the command after its errors were shown. ``problems`` are these errors, one line each."""
+
+    def __init__(self, exit_code: int, problems: Sequence[str]) -> None:
+        super().__init__(exit_code)
+        self.problems = problems
+
+
 def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
     """End the command with an error: its code, the message, and a hint on how to fix it."""
     _print_line(f"error[{code}]", message)
     if hint:
         _print_line("hint", hint)
-    raise click.exceptions.Exit(exit_code)
+    raise EndedByErrorsError(exit_code, [f"{message} (hint: {hint})" if hint else message])
 
 
 def fail_for(
@@ -108,6 +116,20 @@ def warn(message: str) -> None:
     _print_line("warning", message)
 
 
+def show_warnings(warnings: Iterable[str]) -> None:
+    """Show warnings of the loader, with the line of each that has a place."""
+    from reactor.console.style import wants_colour
+    from reactor.manifest.report import excerpts
+    from reactor.resource.diagnostic import placed
+
+    coloured = wants_colour(sys.stderr)
+    excerpt = excerpts(color=coloured)
+    for warning in warnings:
+        warn(warning)
+        if (place := placed(warning)[0]) is not None:
+            click.echo("".join(f"{line}\n" for line in excerpt(place)), err=True, nl=False, color=coloured)
+
+
 def _print_line(what: str, text: str) -> None:
     from reactor.suggestions import folded_list
 
@@ -152,13 +174,14 @@ def _hint(error: click.UsageError) -> str | None:
 @contextmanager
 def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None]:
     """Show the problems of an invalid manifest, and end the command with ``exit_code``."""
-    from reactor.resource.diagnostic import ManifestError
+    from reactor.resource.diagnostic import ManifestError, in_one_line
 
     try:
         yield
     except ManifestError as error:
         show_diagnostics(error.diagnostics, as_json=as_json, texts=error.texts)
-        raise click.exceptions.Exit(exit_code) from error
+        problems = [in_one_line(each, "") for each in error.diagnostics]
+        raise EndedByErrorsError(exit_code, problems) from error
 
 
 def show_diagnostics(

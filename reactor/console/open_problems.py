@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped, Unblocked
 from reactor.named_tuple import NamedTuple
 
 _NAMED = 3
+_PLAIN = 3
+"""How many repeated failures are shown without their number: none of them is left out if they are 5 s apart."""
+_LONGEST_PAUSE = 3600.0
+"""The most seconds for which the same failure is not shown again."""
 
 
 class OpenProblem(NamedTuple):
@@ -55,6 +60,32 @@ class OpenProblems:
         else:
             self.problems[ref] = problem
         return before
+
+
+class RepeatedFailures:
+    """Says which of the same failures of a resource are shown: the first few, then ever fewer, down to one an hour.
+
+    A polled resource may fail every 5 s for weeks.
+    """
+
+    def __init__(self) -> None:
+        self._shown: dict[str, tuple[float, float, int]] = {}
+        """Ref -> when a failure was last shown, the seconds until the next one is, and the failures since the first."""
+
+    def words(self, event: Checked, *, again: bool) -> str | None:
+        """What to say of a check before anything else: that it failed ``again``, as before. None if it is not shown.
+
+        A check that changed something is always shown. The clock may have been set back.
+        """
+        if not again:
+            self._shown.pop(event.ref, None)
+            return ""
+        shown, pause, count = self._shown.get(event.ref, (-math.inf, 0.0, 0))
+        if 0 <= event.time - shown < pause and not event.actions:
+            self._shown[event.ref] = (shown, pause, count + 1)
+            return None
+        self._shown[event.ref] = (event.time, min(max(2 * pause, 1.0), _LONGEST_PAUSE), count + 1)
+        return "again" if count < _PLAIN else f"again, {count + 1} times by now"
 
 
 def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence[str], kept: int) -> str:

@@ -22,7 +22,7 @@ def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bo
     is_live = bool(answer["run"])
     resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
     lines = [
-        *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),
+        *(_run(answer["run"], style, now) if answer["run"] else _last_run(answer, style, now)),
         *_watchers(answer["watchers"], style),
         *(
             line
@@ -32,7 +32,7 @@ def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bo
                 *_details(record, style, now, indent=STATE_COLUMN + 2 if aligned else len(_INDENT)),
             )
         ),
-        _counts(answer, style),
+        *([_counts(answer, style)] if answer["counts"] else []),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -50,9 +50,7 @@ def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
     if (rejected := run["rejected"]) is not None:
         since = f"since {clock(rejected['time'], now)}; the last valid one stays in force"
         yield f"manifest  {style('failed', 'rejected')}  {since}"
-        yield from (
-            f"{_INDENT}{escaped(line)}" for text in rejected["problems"] for line in text.splitlines()
-        )
+        yield from _problems(rejected)
     if refusal := run.get("journal"):
         yield f"journal  {style('warning', 'not written')}  {escaped(refusal)}; why and events lack what happens"
 
@@ -62,10 +60,21 @@ def _up(run: dict[str, Any], now: float) -> float:
     return float(run.get("up", max(now - run["started"], 0.0)))
 
 
-def _end(ended: dict[str, Any] | None, now: float) -> str:
-    if ended is None:
-        return "at the end of the last run"
-    return f"at the end of the last run, {clock(ended['time'], now)} ({escaped(ended['reason'])})"
+def _last_run(answer: dict[str, Any], style: Style, now: float) -> Iterable[str]:
+    which = "last run"
+    if (refused := answer.get("refused")) is not None:
+        what = f"at {clock(refused['time'], now)}: it did not begin"
+        yield f"last run of {escaped(refused['manifest'])}  {style('failed', 'rejected')}  {what}"
+        yield from _problems(refused)
+        which = "run before"
+    if (ended := answer["ended"]) is not None:
+        yield f"at the end of the {which}, {clock(ended['time'], now)} ({escaped(ended['reason'])})"
+    elif answer["counts"]:
+        yield f"at the end of the {which}"
+
+
+def _problems(rejected: dict[str, Any]) -> Iterable[str]:
+    return (f"{_INDENT}{escaped(line)}" for text in rejected["problems"] for line in text.splitlines())
 
 
 def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from reactor.console.open_problems import OpenProblem, OpenProblems, what_differs
+from reactor.console.open_problems import OpenProblem, OpenProblems, RepeatedFailures, what_differs
 from reactor.console.style import STATE_COLUMN, Style, in_words
 from reactor.engine.events import (
     AuditFound,
@@ -56,6 +56,7 @@ class TextSink:
         self, write: Callable[[str], None], style: Style, *, continuous: bool, aligned: bool = False
     ) -> None:
         self.open_problems = OpenProblems()
+        self._repeated_failures = RepeatedFailures()
         self._write = write
         self._style = style
         self._continuous = continuous
@@ -150,20 +151,22 @@ class TextSink:
         why = self._style("dim", f"({_joined(event.causes.words)}, {seconds(event.duration)})")
         word = _WORDS[event.result]
         again = before is not None and before == self.open_problems.problems.get(event.ref)
-        text = self._result_text(event, again=again, recovered=before is not None)
+        if (words := self._repeated_failures.words(event, again=again)) is None:
+            return
+        text = self._result_text(event, again=words, recovered=before is not None)
         yield self._row(event.ref, word, f"{text} {why}" if text else why, role=word)
         if event.result is _FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
             yield self._style.diff(diff) + ("\n" if self._aligned else "")
 
-    def _result_text(self, event: Checked, *, again: bool, recovered: bool) -> str:
+    def _result_text(self, event: Checked, *, again: str, recovered: bool) -> str:
         if event.result is _OK:
             return "again" if recovered else ""
         if event.result is _FAILED:
             retry = f"retry in {seconds(event.retry_in)}" if event.retry_in is not None else ""
             done = f"after it {_joined(event.actions)}" if event.actions else ""
-            return ", ".join(filter(None, ("again" if again else "", done, retry)))
+            return ", ".join(filter(None, (again, done, retry)))
         return _joined(event.actions)
 
     def _error(self, event: Checked) -> Iterable[str]:

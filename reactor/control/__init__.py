@@ -3,7 +3,7 @@
 - ``protocol``: shared by both ends of the socket; ``client``: the end that ``reactor status`` and other commands use;
 - ``names``: finds the resources that a name or a glob matches;
 - ``status_table``: the status of every resource, from the events;
-- ``last_run``: the same from the journal, when no run is active;
+- ``last_run``: the same from the journal, when no run is active; ``refused_run``: the last run, if it did not begin;
 - ``pause_file``: the file of the pauses; ``pause_controller``: applies them to a running engine;
 - ``run_handle``: answers all requests about one run, without HTTP;
 - ``broadcast``: sends the events of a run to any number of readers;

@@ -22,7 +22,7 @@ from reactor.journal.state_directory import PAUSES_FILE
 LONGEST = 366 * 86400.0
 """The longest pause, in seconds."""
 _LOCK = "pauses.lock"
-_YEAR_10000 = 253402300800.0
+YEAR_10000 = 253402300800.0
 """In seconds since 1970. `datetime` has no later dates."""
 
 
@@ -71,7 +71,7 @@ def moved(pauses: Iterable[Pause], step: float) -> tuple[Pause, ...]:
 
 
 def _possible(moment: float) -> float:
-    return min(max(moment, 0.0), _YEAR_10000 - 1)
+    return min(max(moment, 0.0), YEAR_10000 - 1)
 
 
 class PauseFile:
@@ -182,6 +182,6 @@ def _parsed(record: Any) -> Pause:
         raise TypeError("a pattern and a reason must be strings")
     if not all(isinstance(time, int | float) for time in times):
         raise TypeError("times are seconds since 1970")
-    if not all(0 <= time < _YEAR_10000 for time in times):
+    if not all(0 <= time < YEAR_10000 for time in times):
         raise ValueError("times are from 1970 to 9999")
     return pause

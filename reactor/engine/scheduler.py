@@ -39,6 +39,8 @@ _BAD = (Outcome.FAILED, *_UNWELL)
 _DRIFT = int(Cause.DRIFT)
 _CHECK_ONLY = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
+_MOST_URGENT = 8
+"""How many vertices that drifted start in a row while others are ready."""
 
 
 class Scheduler(SchedulerBatches):
@@ -82,6 +84,8 @@ class Scheduler(SchedulerBatches):
         self._gone: set[int] = set()
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
+        self._urgent: dict[int, None] = {}
+        self._urgent_in_a_row = 0
 
     # ---- what happened ----
 
@@ -103,8 +107,10 @@ class Scheduler(SchedulerBatches):
                 return
             self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:
+            self._hasten(vertex, cause)
             return
         self._schedule(vertex, start, now)
+        self._hasten(vertex, cause)
 
     def mark_all(self, cause: Cause) -> None:
         """Mark every vertex at the start, when none is marked. Does the same as a `mark` of each, and much faster."""
@@ -116,10 +122,6 @@ class Scheduler(SchedulerBatches):
         """Do not start ``vertex`` until `unpause`. Its descendants wait only once a check of it is due."""
         self._paused.add(vertex)
 
-    def is_paused(self, vertex: int) -> bool:
-        """Whether ``vertex`` is paused."""
-        return vertex in self._paused
-
     def unpause(self, vertex: int) -> None:
         """Undo `pause`."""
         self._paused.discard(vertex)
@@ -130,8 +132,12 @@ class Scheduler(SchedulerBatches):
         """Start the next vertex that may start, and return it; None if there is none."""
         if self.batches.followers:
             return self.batches.followers.popleft()
-        while self._ready and self.active - len(self.without_job) < self.jobs:
-            vertex = self._ready.popleft()
+        while (self._ready or self._urgent) and self._has_room:
+            if self._urgent and (not self._ready or self._urgent_in_a_row < _MOST_URGENT):
+                self._urgent_in_a_row += 1
+                del self._urgent[vertex := next(iter(self._urgent))]
+            else:
+                self._urgent_in_a_row, vertex = 0, self._ready.popleft()
             if self.order.active[vertex] and self._start(vertex, now):
                 self.active += 1
                 if vertex in self.batches.of:
@@ -227,12 +233,20 @@ class Scheduler(SchedulerBatches):
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` may return a vertex."""
-        has_room = self.active - len(self.without_job) < self.jobs
-        return bool(self.batches.followers) or (bool(self._ready) and has_room)
+        return bool(self.batches.followers) or (bool(self._ready or self._urgent) and self._has_room)
+
+    @property
+    def _has_room(self) -> bool:
+        return self.active - len(self.without_job) < self.jobs
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or why a check of it is due."""
         return CAUSE_SETS[self.running_causes.get(vertex, self._due_causes[vertex])]
+
+    def _hasten(self, vertex: int, cause: Cause) -> None:
+        """Let a vertex that drifted go before those of a pass over many, which may wait for long."""
+        if int.__and__(cause, _DRIFT) and not self._has_room:
+            self._urgent[vertex] = None
 
     def _may_start(self, vertex: int) -> bool:
         return (
@@ -328,4 +342,5 @@ class Scheduler(SchedulerBatches):
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()
+        self._urgent.clear()
         self._ready.extend(filter(self._may_start, order.active_vertices()))

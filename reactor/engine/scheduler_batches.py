@@ -24,8 +24,14 @@ class SchedulerBatches(SchedulerStatus):
     debouncer: RefreshDebouncer
     running_causes: dict[int, int]
     _due_causes: bytearray
-    _paused: set[int]
     _ready: deque[int]
+
+    @property
+    def _has_room(self) -> bool:
+        raise NotImplementedError
+
+    def _hasten(self, vertex: int, cause: Cause) -> None:
+        raise NotImplementedError
 
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
         """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
@@ -43,6 +49,9 @@ class SchedulerBatches(SchedulerStatus):
         begun = self.order.begin_each(vertices)
         waiting = self.order.waiting
         self._ready.extend([vertex for vertex in begun if not waiting[vertex]])
+        for vertex in () if self._has_room else vertices:
+            if vertex not in self.running_causes:
+                self._hasten(vertex, cause)
 
     def next_group(self) -> Members | None:
         """All of the group of the next vertex that may start now, for `ended_as_desired`. Starts none.

@@ -19,6 +19,7 @@ class SchedulerStatus(ABC):
     blocking: Blocking
     delay_queue: DelayQueue
     _retries: Retries
+    _paused: set[int]
 
     @property
     @abstractmethod
@@ -51,6 +52,10 @@ class SchedulerStatus(ABC):
     def retry_times(self) -> Mapping[int, float]:
         """When each failed vertex will be retried."""
         return self._retries.due
+
+    def is_paused(self, vertex: int) -> bool:
+        """Whether ``vertex`` is paused."""
+        return vertex in self._paused
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is active: dirty or running."""

@@ -70,6 +70,7 @@ class Summary:
 
     ``facts``: the facts that the configuration declares; ``seq``: the id of the newest event in its journal; ``lost``:
     how many events the journal dropped before they were sent; ``twin``: another machine reports as this host, too.
+    ``certificate``: what is wrong with the certificate of its server, as `Status.certificate_problem` says it.
     """
 
     host: str
@@ -81,6 +82,7 @@ class Summary:
     seq: int = 0
     lost: int = 0
     twin: bool = False
+    certificate: str = ""
 
     def to_bytes(self) -> bytes:
         """Return at most 2 KiB. A summary that is too long loses its facts, then its failures, then its checks."""
@@ -120,6 +122,7 @@ class Summary:
             "lost": self.lost,
             "time": to_time_text(self.time),
             **({"twin": True} if self.twin else {}),
+            **({"certificate": self.certificate[:_LONGEST_SENTENCE]} if self.certificate else {}),
         }
 
 
@@ -150,6 +153,7 @@ def read_summary(data: bytes, host: str) -> Summary:
         seq=document.integer("seq") if "seq" in document.fields else 0,
         lost=document.integer("lost") if "lost" in document.fields else 0,
         twin=document.fields.get("twin") is True,
+        certificate=str(document.fields.get("certificate", ""))[:_LONGEST_SENTENCE],
     )
 
 

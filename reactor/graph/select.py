@@ -32,6 +32,11 @@ class Selection:
     pulled_in: list[Implied]
     left_out: list[Implied]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to warn of: a run of nothing ends well."""
+        return () if self.graph.refs else ("--only and --exclude select no resource, so nothing is checked",)
+
 
 def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selection:
     """The part of ``graph`` that matches ``only`` (empty: all of it) and not ``exclude``.
@@ -70,6 +75,13 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
 
     near = set(nx.ego_graph(graph.dag, graph.refs[vertex], radius=depth, undirected=True))
     return restricted(graph, near)
+
+
+def matching(graph: Graph, globs: Sequence[str]) -> set[str]:
+    """The refs that match one of ``globs``, as for `select`. Raises ManifestError with every glob that matches nothing."""
+    names = Names(graph.resources.values(), graph.refs)
+    [found] = _matching(graph, names, only=globs)
+    return found
 
 
 def restricted(graph: Graph, kept: set[str]) -> Graph:

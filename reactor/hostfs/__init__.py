@@ -133,9 +133,13 @@ if TYPE_CHECKING:
     )
     from reactor.hostfs.tree import entries_of, mounted_below, refuse_mounts
     from reactor.hostfs.writers import (
+        effective_capabilities,
         is_only_ours,
         others_may_replace,
         others_may_write,
+        refuse_forbidden,
+        refuse_foreign_attributes,
+        refuse_foreign_owner,
         refuse_read_only,
         refuse_unchangeable,
     )
@@ -162,7 +166,7 @@ _HOMES = {
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("entries_of", "mounted_below", "refuse_mounts"),
-    "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only", "refuse_unchangeable"),
+    "writers": ("effective_capabilities", "others_may_replace", "is_only_ours", "others_may_write", "refuse_forbidden", "refuse_foreign_attributes", "refuse_foreign_owner", "refuse_read_only", "refuse_unchangeable"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -201,6 +205,7 @@ __all__ = [
     "create_directory",
     "digest_of",
     "drop_lists",
+    "effective_capabilities",
     "entries_of",
     "find_stale_links",
     "find_stale_temporaries",
@@ -242,7 +247,10 @@ __all__ = [
     "read_record",
     "refuse_exposed",
     "refuse_exposed_program",
+    "refuse_forbidden",
+    "refuse_foreign_attributes",
     "refuse_foreign_link",
+    "refuse_foreign_owner",
     "refuse_mounts",
     "refuse_read_only",
     "refuse_replacement",

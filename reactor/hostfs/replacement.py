@@ -30,7 +30,7 @@ from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent, first_missing_path, open_path
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import TemporaryFile
-from reactor.hostfs.writers import others_may_replace, refuse_read_only, refuse_unchangeable
+from reactor.hostfs.writers import others_may_replace, refuse_forbidden, refuse_read_only, refuse_unchangeable
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ _WRITABLE_BY_OTHERS = 0o022
 def refuse_replacement(path: str) -> None:
     """Raise the ResourceError with which ``path`` could not be replaced or removed, as far as that can be seen before.
 
-    That is a read-only file system, and what chattr(1) protects. Missing directories may be above ``path``.
+    That is a read-only file system, a directory that we may not change, and what chattr(1) protects. Missing directories may be above ``path``.
     """
     with ErrorContext(f"write {path}"):
         with Parent(first_missing_path(path)) as (directory, _):
             refuse_read_only(directory)
             refuse_unchangeable(directory)
+            refuse_forbidden(directory)
         if os.path.isfile(path) and not os.path.islink(path):
             fd = open_path(path)
             try:
@@ -104,6 +105,7 @@ async def write_file(
             and await _replaced_in_steps(commit, path, parent, new)
         ):
             return
+        parent.close()  # an error keeps this frame for a while, and the open directory would keep its disk mounted
         await change_on_disk(path, partial(_store_on_disk, path, new))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error

@@ -1,4 +1,4 @@
-"""Finds out whether other users can write to a file or in a directory, or replace something on the way to it."""
+"""Finds out whether other users can write to a file or in a directory, or replace something on the way to it; and what we can't."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _GET_FLAGS = 2 << 30 | struct.calcsize("l") << 16 | ord("f") << 8 | 1
 """FS_IOC_GETFLAGS, see ioctl_iflags(2)."""
 _ACCESS_LIST = "system.posix_acl_access"
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
+_CAP_CHOWN, _CAP_FOWNER = 0, 3
+"""Their bits, see capabilities(7)."""
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -82,6 +84,50 @@ def refuse_read_only(directory: int) -> None:
     """Raise OSError when the directory open at ``directory`` is on a read-only file system."""
     if os.fstatvfs(directory).f_flag & os.ST_RDONLY:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def refuse_forbidden(directory: int) -> None:
+    """Raise OSError when this process may not make or remove names in the directory open at ``directory``.
+
+    The kernel is asked, so capabilities and access lists count.
+    """
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def refuse_foreign_owner(uid: int, gid: int, directory: int) -> None:
+    """Raise OSError when this process may not give a new file in ``directory`` to this owner and group.
+
+    Only with CAP_CHOWN may it be another user, or a group that this process is not in. A directory may give its own group.
+    """
+    if effective_capabilities() >> _CAP_CHOWN & 1:
+        return
+    groups = {os.getegid(), *os.getgroups(), os.fstat(directory).st_gid}
+    if uid != os.geteuid() or gid not in groups:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def refuse_foreign_attributes(found: tuple[int, int, int], wanted: tuple[int, int, int]) -> None:
+    """Raise OSError when this process may not change uid, gid and mode from ``found`` to ``wanted`` on a file that stays."""
+    capabilities, (uid, gid, mode) = effective_capabilities(), found
+    may_own, is_ours = capabilities >> _CAP_CHOWN & 1, uid == os.geteuid()
+    may_give = may_own or (is_ours and wanted[1] in (os.getegid(), *os.getgroups()))
+    may_set = is_ours or capabilities >> _CAP_FOWNER & 1
+    if (
+        (wanted[0] != uid and not may_own)
+        or (wanted[1] != gid and not may_give)
+        or (wanted[2] != mode and not may_set)
+    ):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def effective_capabilities() -> int:
+    """The effective capabilities of this process, one bit for each; all if they can't be read."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+            return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), -1)
+    except OSError:
+        return -1
 
 
 def refuse_unchangeable(fd: int) -> None:

@@ -23,6 +23,7 @@ LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
 SOCKET_FILE = "control.sock"
 PROOF_FILE = "proof.json"
+REFUSED_FILE = "refused.json"
 ANOTHER = f"use another state directory: --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}

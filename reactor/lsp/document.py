@@ -14,10 +14,9 @@ from reactor.lsp.references import Span
 from reactor.manifest.bound_items import BoundItems
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import with_line_feeds
-from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError, placed
 from reactor.roles.finder import CachedFinder
 
-_WARNING = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)", re.DOTALL)
 _TOKEN = re.compile(
     r"""\$\{[^}]*\}|\{\{.*?\}\}|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s,\[\]{}:]+(?::[^\s,\[\]{}:]+)*|."""
 )
@@ -98,13 +97,10 @@ class Document:
         return Problem(self._span(at), f"{found.place}: {message}", found.code, (inside, *related))
 
     def _warning(self, text: str) -> Problem:
-        found = _WARNING.fullmatch(text)
-        if found is None:
+        place, message = placed(text)
+        if place is None or not self._is_here(place):
             return Problem(self._span(None), text, None, is_warning=True)
-        place = Place(found["file"], int(found["line"]), int(found["column"]))
-        here = self._is_here(place)
-        message = found["message"] if here else text
-        return Problem(self._span(place if here else None), message, None, is_warning=True)
+        return Problem(self._span(place), message, None, is_warning=True)
 
     def _is_here(self, place: Place) -> bool:
         return os.path.abspath(place.file) == self.path

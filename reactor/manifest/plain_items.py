@@ -200,7 +200,8 @@ class _RunReader:
 def _unescaped(text: str) -> str:
     if "\\\\" in text:
         return str(json.loads(f'"{text}"'))
-    return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    text = text.replace("\\n", "\n")
+    return text.replace("\\t", "\t").replace('\\"', '"') if "\\" in text else text
 
 
 def _unquoted(key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from reactor.errors import Place
@@ -46,6 +46,11 @@ def render(
     return "\n\n".join([*blocks, report.count(found)]) + "\n"
 
 
+def excerpts(*, color: bool) -> Callable[[Place], Iterator[str]]:
+    """Return what yields the line of a place between its neighbours, and a caret; each file is read once."""
+    return _Report(color=color, width=None).excerpt
+
+
 class _Report:
     """One report: its colours and width, and a cache of the lines of the files."""
 
@@ -74,9 +79,9 @@ class _Report:
         where = f"{self._paint(_printable(str(place)) + ':', 'place')} " if place else ""
         yield f"{where}{self._paint(f'{word}:', word.partition('[')[0])} {_printable(message)}"
         if place:
-            yield from self._excerpt(place)
+            yield from self.excerpt(place)
 
-    def _excerpt(self, place: Place) -> Iterator[str]:
+    def excerpt(self, place: Place) -> Iterator[str]:
         """Yield the line of ``place`` between its neighbours, and a caret below its column."""
         lines = self._lines(place.file)
         if place.line > len(lines):

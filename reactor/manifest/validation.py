@@ -79,12 +79,14 @@ class Inspector:
         self._mark_doubtful(*values.invalid)
         conflicts: list[PropertyProblem] = []
         found = _details_of(error)
-        self._is_nameless = any((each["type"], each["loc"]) == ("missing", ("name",)) for each in found)
-        # Report missing properties last: the property may have been found already, under a misspelt name.
-        for details in sorted(found, key=lambda each: each["type"] == "missing"):
+        self._is_nameless = any(each["loc"] == ("name",) for each in found)
+        # Report missing properties last, and the name: it may have been found already, under another name.
+        for details in sorted(found, key=lambda each: each["type"] == "missing" or each["loc"] == ("name",)):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts += (each._replace(path=(*details["loc"], *each.path)) for each in cause.problems)
+            elif details["loc"] == ("name",) and self._is_doubtful("name"):
+                continue
             elif values.invalid.isdisjoint(details["loc"][:1]):
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()

@@ -8,6 +8,6 @@ could not be sent is kept, also over a restart: in the state directory. Repairs 
 - ``message``: a group of alerts as text, as JSON and as the body that a template gives;
 - ``sender``: sends a message through the channel that is declared: a webhook, a command, or ``mail``; ``errors``: its
   error;
-- ``smtp_session``: bounds what a mail server answers, and ends its connection;
+- ``smtp_session``: bounds what a mail server answers, and ends its connection; ``smtp_errors``: explains its refusals;
 - ``run_notifications``: the sink of events, and the task beside the engine.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -15,6 +16,7 @@ import trio
 from reactor.manifest.notify_channels import Mail
 from reactor.notify.errors import SendError
 from reactor.notify.message import Message
+from reactor.notify.smtp_errors import explained, refusals
 from reactor.notify.smtp_session import OpenConnections, PlainSession, TlsSession
 from reactor.resource.threads import in_thread
 from reactor.trust.authorities import tls_context
@@ -23,25 +25,24 @@ from reactor.trust.rule import DistrustedError
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 
-async def send_mail(mail: Mail, message: Message, seconds: float) -> None:
-    """Send ``message``. Raises SendError. When it is cancelled, its thread ends at once: the connection is closed."""
+async def send_mail(mail: Mail, message: Message, seconds: float) -> str | None:
+    """Send ``message``. Returns which recipients do not get it, if the server has refused some of them.
+
+    Raises SendError. When it is cancelled, its thread ends at once: the connection is closed.
+    """
     connections = OpenConnections()
     try:
-        await in_thread(_deliver, mail, letter(mail, message), seconds, connections, abandon_on_cancel=True)
-    except smtplib.SMTPResponseException as error:
-        raise SendError(f"the mail server answers {error.smtp_code}") from error
-    except smtplib.SMTPNotSupportedError as error:
-        hint = "use tls: implicit, or tls: none on a network that you trust"
-        raise SendError("the mail server offers no STARTTLS, or no way to log in", hint) from error
-    except smtplib.SMTPRecipientsRefused as error:
-        raise SendError("the mail server refuses every recipient", "check 'to'") from error
+        refused = await in_thread(
+            _deliver, mail, letter(mail, message), seconds, connections, abandon_on_cancel=True
+        )
     except DistrustedError as error:
         raise SendError(f"ca_file can't be trusted: {error}", error.hint) from error
     except (OSError, smtplib.SMTPException, ValueError) as error:
-        raise SendError(f"the mail server can't be reached: {_reason(error)}") from error
+        raise explained(error) from error
     except trio.Cancelled:
         connections.end()
         raise
+    return f"the mail server refuses {refusals(refused)}" if refused else None
 
 
 def letter(mail: Mail, message: Message) -> EmailMessage:
@@ -57,16 +58,20 @@ def letter(mail: Mail, message: Message) -> EmailMessage:
     return found
 
 
-def _deliver(mail: Mail, content: EmailMessage, timeout: float, connections: OpenConnections) -> None:
+def _deliver(
+    mail: Mail, content: EmailMessage, timeout: float, connections: OpenConnections
+) -> Mapping[str, tuple[int, bytes]]:
+    """Deliver the mail. Returns the answers about the recipients that the server has refused."""
     context = tls_context(mail.ca_file)
     with closing(connections), closing(_connected(mail, timeout, context, connections)) as server:
         if mail.tls == "starttls":
             server.starttls(context=context)
         if mail.user is not None and mail.password is not None:
             _log_in(server, mail.user, mail.password)
-        server.send_message(content, mail.sender, list(mail.to))
+        refused = server.send_message(content, mail.sender, list(mail.to))
         with suppress(OSError, smtplib.SMTPException):
             server.quit()
+    return refused
 
 
 def _log_in(server: smtplib.SMTP, user: str, password: str) -> None:
@@ -86,8 +91,3 @@ def _connected(
     if mail.tls == "implicit":
         return TlsSession(connections, mail.server, port, timeout, context)
     return PlainSession(connections, mail.server, port, timeout=timeout)
-
-
-def _reason(error: Exception) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return reason or type(error).__name__

@@ -186,22 +186,24 @@ class Notifications:
         alerts = self._alerts[name]
         found, left_out = alerts.batch()
         try:
-            await send(self._channels[name], Message(name, self._manifest, found, left_out))
+            refused = await send(self._channels[name], Message(name, self._manifest, found, left_out))
         except SendError as error:
             alerts.refused(trio.current_time())
-            self._complain(name, error)
+            hint = f"; {error.hint}" if error.hint else ""
+            self._complain(name, error.message, f"{hint}; the message is kept and sent again")
         else:
             alerts.delivered(trio.current_time())
-            if self._complaints.pop(name, None) is not None:
+            if refused is not None:
+                self._complain(name, refused, "; the others get the message")
+            elif self._complaints.pop(name, None) is not None:
                 self._warn(f"notify {name}: messages are delivered again")
         self._pulse()
 
-    def _complain(self, name: str, error: SendError) -> None:
+    def _complain(self, name: str, reason: str, more: str) -> None:
         """Warn about a channel that does not work; once for each reason."""
-        if self._complaints.get(name) != error.message:
-            self._complaints[name] = error.message
-            hint = f"; {error.hint}" if error.hint else ""
-            self._warn(redact(f"notify {name}: {error.message}{hint}; the message is kept and sent again"))
+        if self._complaints.get(name) != reason:
+            self._complaints[name] = reason
+            self._warn(redact(f"notify {name}: {reason}{more}"))
 
     def _pulse(self) -> None:
         """Wake all tasks: the alerts have changed."""

@@ -22,19 +22,24 @@ _SUCCESS = range(200, 300)
 _PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
 
 
-async def send(channel: Channel, message: Message) -> None:
-    """Send ``message``, in at most the timeout of ``channel``. Raises SendError, which holds no secret."""
+async def send(channel: Channel, message: Message) -> str | None:
+    """Send ``message``, in at most the timeout of ``channel``. Returns who does not get it though it was accepted.
+
+    Raises SendError, which holds no secret.
+    """
+    refused = None
     with trio.move_on_after(channel.timeout) as limit:
         if channel.webhook is not None:
             await _post(channel.webhook, message, channel.timeout)
         elif channel.mail is not None:
             from reactor.notify.mail import send_mail  # noqa: PLC0415 - slow to import
 
-            await send_mail(channel.mail, message, channel.timeout)
+            refused = await send_mail(channel.mail, message, channel.timeout)
         elif channel.command is not None:
             await _run(channel.command, message)
     if limit.cancelled_caught:
         raise SendError(f"it took more than {channel.timeout:g} s")
+    return refused
 
 
 async def _post(webhook: Webhook, message: Message, seconds: float) -> None:

@@ -21,7 +21,7 @@ What a check uses, or the run around it:
   killed; ``mount_health``: which mounts answer; ``real_paths``: which paths are one file; ``backup_store``: where former
   contents go;
 - ``redaction``: keeps secrets out of what is shown, with ``secret_forms`` and ``secret_search``; ``escaping``: does so
-  with control characters;
+  with control characters; ``git_credentials``: gives those of a server to git;
 - ``hashes``: digests without OpenSSL; ``gc_control``: pauses the garbage collector.
 
 Of the project, this package imports only some modules at the top of ``reactor``; everything else builds on it.

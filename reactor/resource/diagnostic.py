@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reactor.errors import Place, ReactorError
 from reactor.named_tuple import NamedTuple
@@ -32,13 +34,28 @@ def in_one_line(problem: Diagnostic, manifests: str) -> str:
     return f"{place}: {problem.message}{hint}" if place else f"{problem.message}{hint}"
 
 
+_PLACED = r"(?s)(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)"
+
+
+def placed(warning: str) -> tuple[Place | None, str]:
+    """Return the place with which a warning of the loader begins, if it does, and the rest."""
+    if (found := re.fullmatch(_PLACED, warning)) is None:
+        return None, warning
+    return Place(found["file"], int(found["line"]), int(found["column"])), found["message"]
+
+
 class ManifestError(ReactorError):
     """The manifest is invalid. Carries every problem found, in the order of their places.
 
     ``files`` are the files that it was loaded from, as far as they are known: changing one may fix it. ``texts`` has
     the sources of places that are not in a file, by the name used in these places. Code, hint and place are those of
     the first problem.
+
+    ``valid`` are the resources without problems; ``invalid_names`` are the names of all others, if these are known.
     """
+
+    valid: Sequence[Any] = ()
+    invalid_names: frozenset[str] = frozenset()
 
     def __init__(
         self,

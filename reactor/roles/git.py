@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from reactor.resource.git_credentials import git_credentials
 from reactor.resource.redaction import redact, register_url_secrets
 from reactor.roles.errors import RoleError
 
@@ -28,6 +28,7 @@ _SETTINGS = (
 """No hooks, no filters, and no signature but one of OpenSSH: root's keyring must not vouch for a role."""
 TIMEOUT = 120.0
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_SHA256 = 64
 _LAST = 300
 
 
@@ -52,7 +53,8 @@ class Repository(NamedTuple):
 
     def fetch(self, into: Path, commit: str) -> None:
         """Fetch one commit into a new bare repository. Raises RoleError."""
-        self.run("/", "init", "--quiet", "--bare", "--template=", "--", str(into))
+        sha256 = ("--object-format=sha256",) if len(commit) == _SHA256 else ()
+        self.run("/", "init", "--quiet", "--bare", "--template=", *sha256, "--", str(into))
         quiet = ("fetch", "--quiet", "--no-write-fetch-head", "--no-tags")
         try:
             self.run(str(into), *quiet, "--depth=1", "--", self.url, commit)
@@ -109,7 +111,10 @@ class Repository(NamedTuple):
 
 
 def repository(url: str) -> Repository:
-    """Return the repository at ``url``; its credentials get into the environment of git, which only root can read."""
+    """Return the repository at ``url``; its credentials get into the environment of git, which only root can read.
+
+    Raises RoleError.
+    """
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_SSH"
     }
@@ -124,12 +129,11 @@ def repository(url: str) -> Repository:
         return Repository(url, environment)
     register_url_secrets(url)
     host = parts.netloc.rpartition("@")[2]
-    word = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
-    environment |= {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"http.{parts.scheme}://{host}.extraHeader",
-        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {word}",
-    }
+    user, password = unquote(parts.username), unquote(parts.password or "")
+    try:
+        environment |= git_credentials(f"{parts.scheme}://{host}/", user, password)
+    except ValueError as error:
+        raise RoleError("R0123", f"{without_credentials(url)}: {error}", "check the credentials") from None
     return Repository(urlunsplit(parts._replace(netloc=host)), environment)
 
 

@@ -6,7 +6,6 @@
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import AliasChoices, Field, PrivateAttr
@@ -33,6 +32,7 @@ from reactor.resources.exec.providers import Posix, Provider, Shell, names, shel
 from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
+    TAIL_BYTES,
     Command,
     Completed,
     identity_of,
@@ -162,12 +162,12 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         yield self.cwd
         yield from accounts_of(self.user, self.group)
         if self.creates is not None:
-            yield str(Path(self.creates).parent)
+            yield os.path.dirname(self.creates)
         program, *arguments = self._provider.words(self._text) or [""]
         guards = [self._provider.words(guard) for guard in (self.onlyif, self.unless) if guard is not None]
         for word in (program, *(words[0] for words in guards if words)):
             if "/" in word:
-                yield os.path.normpath(Path(self.cwd, word))
+                yield os.path.normpath(os.path.join(self.cwd, word))
         yield from (word for word in arguments if _is_path(word) and word != self.creates)
 
     def lasting_state(self) -> Sequence[PathState] | None:
@@ -226,9 +226,15 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         return next((each for each in sorted(changed) if is_run and names(guard, each)), None)
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """The output and exit code of the last run of the command; None if it has not run in this process."""
+        """The output and exit code of the last run of the command; None if it has not run in this process.
+
+        Raises ResourceError when there is more than is kept: others would take its end for all of it.
+        """
         if self._result is None:
             return None
+        if self._result.is_cut:
+            words = f"its output is used, and is longer than the {TAIL_BYTES >> 10} KiB that are kept"
+            raise ResourceError(words, "print less, or write it to a file")
         return {
             "stdout": self._result.stdout.removesuffix("\n"),
             "stderr": self._result.stderr.removesuffix("\n"),
@@ -322,7 +328,7 @@ async def _exists(path: str) -> bool:
     await fragile_mounts().ask(path)
     with ErrorContext(f"inspect {path}"):
         try:
-            Path(path).stat()  # noqa: ASYNC240 - its mount has just answered
+            os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return False
     return True

@@ -6,6 +6,7 @@
 import os.path
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import Field
@@ -151,8 +152,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
-        yield from super().property_problems()
-        yield from problems_of(self)
+        return chain(super().property_problems(), problems_of(self))
 
     def warnings(self) -> Iterable[PropertyProblem]:
         """A download that an attacker on the network could replace, and statements of Jinja in the content."""
@@ -319,10 +319,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def template_sources(self) -> Iterable[TemplateSource]:
         """The template."""
-        if self.ensure == "present" and self.template is not None:
-            from reactor.resources.file.template import template_source  # noqa: PLC0415 - as above
+        if self.template is None or self.ensure != "present":
+            return ()
+        from reactor.resources.file.template import template_source  # noqa: PLC0415 - as above
 
-            yield template_source(cast("TemplatePath", self.template), self._used_engine)
+        return (template_source(cast("TemplatePath", self.template), self._used_engine),)
 
     @property
     def holds_secrets(self) -> bool:

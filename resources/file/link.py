@@ -20,6 +20,7 @@ from reactor.hostfs import (
     content_diff,
     find_stale_links,
     open_path,
+    refuse_forbidden,
     refuse_mounts,
     refuse_read_only,
     remove_stale_links,
@@ -181,5 +182,6 @@ class LinkReconciler:
         """Raise the ResourceError with which the change would fail, such as a read-only file system."""
         with ErrorContext(f"link {self.desired.path}"), Parent(self.desired.path) as (directory, base):
             refuse_read_only(directory)
+            refuse_forbidden(directory)
             if state.type is FileType.DIRECTORY:
                 refuse_mounts(self.desired.path, directory, base)

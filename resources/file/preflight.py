@@ -11,7 +11,10 @@ from reactor.hostfs import (
     first_missing_path,
     open_path,
     refuse_exposed_program,
+    refuse_forbidden,
+    refuse_foreign_attributes,
     refuse_foreign_link,
+    refuse_foreign_owner,
     refuse_read_only,
     refuse_unchangeable,
 )
@@ -36,6 +39,11 @@ async def preflight(desired: Desired, state: FileState) -> None:
         refuse_read_only(directory)
         if _replaces(desired, state):
             refuse_unchangeable(directory)
+            refuse_forbidden(directory)
+            if desired.settings.ensure != "absent":
+                refuse_foreign_owner(state.wanted.uid, state.wanted.gid, directory)
+        else:
+            refuse_foreign_attributes((state.uid, state.gid, state.mode), state.wanted)
         if state.type in (FileType.FILE, FileType.DIRECTORY):
             _refuse_unchangeable(desired.path)
         if desired.content is None and state.type is FileType.FILE:

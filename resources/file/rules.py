@@ -42,10 +42,15 @@ def problems_of(file: File) -> Iterable[PropertyProblem]:
     return _problems_of(file)
 
 
-def warnings_of(file: File) -> Iterator[PropertyProblem]:
+def warnings_of(file: File) -> Iterable[PropertyProblem]:
     """What is allowed, and probably not meant."""
-    if file.ensure != "present":
-        return
+    content = file.content or ""
+    if file.ensure != "present" or (file.source is None and file.template is None and "%" not in content):
+        return ()  # the usual case
+    return _warnings_of(file, content)
+
+
+def _warnings_of(file: File, content: str) -> Iterator[PropertyProblem]:
     if file.source is not None:
         yield from unprotected(file.source, file.checksum)
     if file.source is not None and _is_left_as_template(file.source, file.name, _TEMPLATE_NAMES):
@@ -54,7 +59,6 @@ def warnings_of(file: File) -> Iterator[PropertyProblem]:
     if file.template is not None and _is_left_as_template(file.template, file.name, _OF_RUBY):
         words = f"the template is named like one of Puppet, and is rendered as {file.engine}"
         yield PropertyProblem(("template",), words, "write <%= @port %> as {{ Data.port }}, and rename it")
-    content = file.content or ""
     if "{%" in content and not file.name.endswith(_TEMPLATE_NAMES) and re.search(_END_OF_STATEMENT, content):
         words = "the content has statements of Jinja, and is written as it is: only {{ }} is evaluated here"
         hint = "put it into a file beside the manifest, and name that in 'template'"

@@ -15,7 +15,7 @@ from typing import Final
 
 from reactor import in_thread, read_mounts
 from reactor.resources.filesystem.device import refuse_used
-from reactor.resources.filesystem.tools import call
+from reactor.resources.filesystem.tools import call, require_answers
 
 _EXT: Final = ("ext2", "ext3", "ext4")
 GROWN: Final = (*_EXT, "xfs", "btrfs")
@@ -69,6 +69,7 @@ def refuse_ungrowable(fd: int, fstype: str, path: str) -> None:
 
 
 async def _grow_mounted(fd: int, fstype: str) -> None:
+    await require_answers(fstype)
     is_file = stat.S_ISREG(os.fstat(fd).st_mode)
     device = str(_btrfs(fd)[1]) if fstype == "btrfs" else ""
     script = f'mount -t "$1" -o "$3" -- "$0" "$2" && {_MOUNTED[fstype]} && umount "$2"'

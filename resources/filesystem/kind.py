@@ -35,7 +35,14 @@ from reactor.resources.filesystem.device import (
     size_of,
 )
 from reactor.resources.filesystem.growth import GROWN, PROGRAMS, can_grow, grow, refuse_ungrowable
-from reactor.resources.filesystem.tools import RELABELLED_IN_USE, TOOLS, arguments, call, relabel
+from reactor.resources.filesystem.tools import (
+    RELABELLED_IN_USE,
+    TOOLS,
+    arguments,
+    call,
+    relabel,
+    require_answers,
+)
 from reactor.resources.process import ENVIRONMENT, Command, require_startable
 from reactor.resources.tidy.rule import parse_size
 from reactor.watchers.uevents import DeviceWatch
@@ -238,6 +245,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
             if content is not None and content.fstype == self.fstype:
                 return
             self._refuse_unsafe(fd, FilesystemState(None, content))
+            await require_answers(self.fstype)
             if content is not None:
                 await call(fd, "wipefs", "--all", "--quiet", "{device}")
             await call(fd, *self._arguments, "{device}")
@@ -245,6 +253,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
     async def _create(self) -> None:
         self._refuse_missing()
         with ErrorContext(f"create {self.name}"):
+            await require_answers(self.fstype)
             async with new_file.created(self.name, self.size or 0) as fd:
                 await call(fd, *self._arguments, "{device}")
 

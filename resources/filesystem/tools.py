@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from reactor import ResourceError
+from reactor import ResourceError, fragile_mounts
 from reactor.resources.process import ENVIRONMENT, Command, missing_rights, output_tail, run
 
 
@@ -82,6 +82,24 @@ async def call(fd: int, *words: str, accepted: tuple[int, ...] = (0,)) -> None:
         raise ResourceError(f"{words[0]} failed with exit code {done.exit_code}{tail}", missing_rights())
 
 
+async def require_answers(fstype: str) -> None:
+    """Raise ResourceError if a mount of the host does not answer and the programs of ``fstype`` would wait for it.
+
+    Those of xfs look at every mount.
+    """
+    if fstype != "xfs":
+        return
+    mounts = fragile_mounts()
+    for point in [*mounts.by_point]:
+        try:
+            await mounts.ask(point)
+        except ResourceError as error:
+            raise ResourceError(
+                f"the programs of xfs look at every mount, and {error.message}", error.hint
+            ) from error
+
+
 async def relabel(fd: int, fstype: str, label: str) -> None:
     """Change the label of the file system on ``fd``. Raises ResourceError."""
+    await require_answers(fstype)
     await call(fd, *(label if word == "{label}" else word for word in TOOLS[fstype].relabel))

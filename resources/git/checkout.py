@@ -26,7 +26,8 @@ from reactor.hostfs import (
 )
 from reactor.resources.git.locks import remove_mark_locks, remove_module_locks, remove_old_locks
 from reactor.resources.git.observer import DEPLOYED
-from reactor.resources.git.program import GitError, unquoted
+from reactor.resources.git.program import GitError, object_format, unquoted
+from reactor.resources.git.refs import BRANCHES, TRACKING, refs_in_the_way, refs_of
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
@@ -69,7 +70,7 @@ class Checkout:
         make_directory_for(path, await desired.git.identity(), 0o700)
         try:
             first = f"--initial-branch={tip.branch or 'main'}"
-            await self._git(path, "init", *_QUIET, "--template=", first)
+            await self._git(path, "init", *_QUIET, "--template=", first, *object_format(tip.commit))
             await self._git(path, "remote", "add", "origin", desired.url)
             await self._fetch(path, tip)
             await self._check_out(path, tip, is_forced=True)
@@ -93,9 +94,12 @@ class Checkout:
             await remove_old_locks(path, self._locked_by(tip))
             await remove_module_locks(path)
         async with self._fetching(tip):
+            for ref in await refs_in_the_way(self.desired.git, path, TRACKING, tip.branch):
+                await self._git(path, "update-ref", "-d", ref)
             await self._fetch(path, tip)
         is_forced = self.desired.force or is_interrupted
         async with self._marked(tip, is_interrupted=is_interrupted):
+            await self._remove_branches_in_the_way(tip)
             if is_dirty or is_interrupted:
                 await self._keep_changes()
             await self.restore()
@@ -137,7 +141,7 @@ class Checkout:
         await remove_mark_locks(path, _FETCHING)
         known = await self.desired.git.ask(path, "rev-parse", "--quiet", "--verify", _FETCHING)
         if is_marked := known.exit_code == 0:
-            names = () if tip.branch is None else (f"refs/remotes/origin/{tip.branch}",)
+            names = refs_of(TRACKING, tip.branch)
             await remove_old_locks(path, (*names, *filter(None, (tip.source,)), "shallow", "packed-refs"))
         # It fails in a repository without a commit, which then has no mark.
         await self.desired.git.ask(path, "update-ref", _FETCHING, "HEAD")
@@ -157,8 +161,7 @@ class Checkout:
     def _locked_by(tip: Tip) -> tuple[str, ...]:
         """What in ``.git`` a git of ours locks for a while, besides the marks."""
         files = ("index", "HEAD", "ORIG_HEAD", "config", "packed-refs")
-        branch = () if tip.branch is None else (f"refs/heads/{tip.branch}",)
-        return (*files, *branch, _KEPT, f"{DEPLOYED}/last")
+        return (*files, *refs_of(BRANCHES, tip.branch), _KEPT, f"{DEPLOYED}/last")
 
     async def restore(self) -> None:
         """Bring back deleted files. Raises ResourceError."""
@@ -203,7 +206,9 @@ class Checkout:
         has = await self.desired.git.ask(path, "cat-file", "-e", f"{tip.commit}^{{commit}}")
         name = tip.source or ""
         is_branch = tip.branch is not None
-        if has.exit_code == 0 and not is_branch:
+        is_tag = name.startswith("refs/tags/")
+        is_here = not is_branch and (not is_tag or await self._is_same_tag(path, name, tip))
+        if has.exit_code == 0 and is_here:
             return
         depth = [] if self.desired.depth is None else [f"--depth={self.desired.depth}"]
         fetch = ("fetch", *_QUIET, "--no-write-fetch-head", *depth, "origin")
@@ -213,12 +218,17 @@ class Checkout:
                 await self._git(path, *fetch, f"+{name}:{local}")
             else:
                 await self._git(path, "update-ref", local, tip.commit)
-        elif name.startswith("refs/tags/"):
+        elif is_tag:
             await self._git(path, *fetch, f"+{name}:{name}")
         elif name:
             await self._git(path, *fetch, name)
         else:
             await self._fetch_commit(path, fetch, tip.commit)
+
+    async def _is_same_tag(self, path: str, tag: str, tip: Tip) -> bool:
+        """Whether the tag leads to the commit here, too. One that was moved on the server does not."""
+        here = await self.desired.git.ask(path, "rev-parse", "--quiet", "--verify", f"{tag}^{{commit}}")
+        return here.stdout.strip() == tip.commit
 
     async def _fetch_commit(self, path: str, fetch: tuple[str, ...], commit: str) -> None:
         """Fetch one commit by its id, or all branches and tags from a server that does not give commits by id."""
@@ -265,6 +275,16 @@ class Checkout:
         await refuse_foreign_modules(self.desired.git, path)
         await self._git(path, "submodule", *_QUIET, "sync", "--recursive")
         await self._git(path, "submodule", *_QUIET, "update", "--init", "--recursive", *force, *depth)
+
+    async def _remove_branches_in_the_way(self, tip: Tip) -> None:
+        """Remove the branches beside which that of ``tip`` can't be. Their commits are kept, as by `_keep_changes`."""
+        path = self.desired.path
+        refs = await refs_in_the_way(self.desired.git, path, BRANCHES, tip.branch)
+        if refs:
+            await self._git(path, "checkout", *_QUIET, "--detach")  # one of them may be checked out
+        for ref in refs:
+            await self._git(path, "update-ref", "--create-reflog", _KEPT, ref)
+            await self._git(path, "update-ref", "-d", ref)
 
     async def _keep_changes(self) -> None:
         """Keep local changes of tracked files, and local commits, in a ref; its log keeps the earlier ones.

@@ -29,9 +29,9 @@ from reactor.resources.file.property_types import Account
 from reactor.resources.git.checkout import Checkout
 from reactor.resources.git.observer import Observer
 from reactor.resources.git.planner import plan_checkout
-from reactor.resources.git.program import Access, Program, base_of, unquoted
+from reactor.resources.git.program import Access, Program, base_of, object_format, unquoted
 from reactor.resources.git.property_types import Depth, GitUrl, Ref, is_commit, is_local, is_short_commit
-from reactor.resources.git.state import Desired, Found, GitState
+from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.trusted_directory import scratch_for
 
 _WATCHED = ("HEAD", "index", "config", "packed-refs")
@@ -150,18 +150,20 @@ class Git(Resource[GitState], kind="git"):
         if has.exit_code == 0:
             names = await git.lines(self.name, "ls-tree", "-r", "--name-only", tip.commit)
         else:
-            names = await self._names_on_the_server(tip.source or tip.commit)
+            names = await self._names_on_the_server(tip)
         if clash := sorted(others.intersection(map(unquoted, names))):
             words = f"untracked files would be overwritten: {', '.join(clash[:3])}"
             raise ResourceError(words, "move them away, or write force: true")
 
-    async def _names_on_the_server(self, source: str) -> list[str]:
-        """The names of the files in the commit ``source``, fetched into a directory that is removed at once."""
+    async def _names_on_the_server(self, tip: Tip) -> list[str]:
+        """The names of the files in the commit ``tip``, fetched into a directory that is removed at once."""
         git = self._desired.git
         identity = await git.identity()
         async with scratch_for(identity) as scratch:
-            await git.must(scratch, "init", "--quiet", "--bare", "--template=")
-            await git.must(scratch, "fetch", "--quiet", "--depth=1", "--", self._desired.url, source)
+            await git.must(scratch, "init", "--quiet", "--bare", "--template=", *object_format(tip.commit))
+            await git.must(
+                scratch, "fetch", "--quiet", "--depth=1", "--", self._desired.url, tip.source or tip.commit
+            )
             return await git.lines(scratch, "ls-tree", "-r", "--name-only", "FETCH_HEAD")
 
     async def describe(self) -> Mapping[str, Any]:

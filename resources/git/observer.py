@@ -9,6 +9,7 @@ from functools import partial
 from reactor import ChangedPaths, fragile_mounts
 from reactor.hostfs import ErrorContext, Stamp
 from reactor.resources.git.program import unquoted
+from reactor.resources.git.refs import BRANCHES, refs_in_the_way, refs_of
 from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Found, GitState, Tip
 from reactor.resources.git.submodules import refuse_foreign_modules
@@ -123,9 +124,10 @@ async def _status(desired: Desired, tip: Tip | None) -> GitState:
 async def _has_local_commits(desired: Desired, state: GitState) -> bool:
     """Whether a commit that moving HEAD and the branch could lose came from no server."""
     git, path = desired.git, desired.path
-    wanted = [] if state.tip is None or state.tip.branch is None else [f"refs/heads/{state.tip.branch}"]
-    ours = wanted if desired.ensure == "present" else ["refs/heads", "refs/stash"]
+    branch = None if state.tip is None else state.tip.branch
+    ours = refs_of(BRANCHES, branch)[-1:] if desired.ensure == "present" else (BRANCHES, "refs/stash")
     found = await git.lines(path, "for-each-ref", "--format=%(refname)", DEPLOYED, *ours)
+    found += await refs_in_the_way(git, path, BRANCHES, branch)
     theirs = [ref for ref in found if ref.startswith(DEPLOYED)]
     moved = ["HEAD", *(ref for ref in found if ref not in theirs)]
     words = ("rev-list", "--max-count=1", *moved, "--not", "--remotes", "--tags", *theirs)

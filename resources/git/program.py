@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import codecs
 import os
 import pwd
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from reactor import ResourceError
+from reactor import ResourceError, git_credentials
 from reactor.resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, output_tail, run
 from reactor.resources.trusted_sources import refuse_foreign_file
 
@@ -25,6 +24,8 @@ _SETTINGS = (
     "gc.autoDetach=false",
     "advice.detachedHead=false",
 )
+_SHA256 = 64
+"""The hexadecimal digits of an id of SHA-256."""
 _LONG = 32 * 1024
 """Characters of output from which on its beginning may be lost."""
 _MOST, _OF_LINE = 128 << 20, 64
@@ -44,6 +45,9 @@ _HINTS = (
     ("Authentication failed", "check the user and the password in the url"),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     (".lock': File exists", "another git is at work there, or was killed: if none runs, remove that file"),
+    ("Your local changes to the following files", "they have changed just now, or are marked as skip-worktree or assume-unchanged: undo that with git update-index"),
+    ("transport 'file' not allowed", "a submodule is at a path on this host, where git fetches none: write another URL into .gitmodules"),
+    ("exists; cannot create", "git can't have both names: remove the one that the server no longer has, with git update-ref -d in the checkout"),
     ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
 )  # fmt: skip
 
@@ -79,12 +83,7 @@ class Access:
             **_AUTHOR,
         }
         if self.credentials is not None:
-            word = base64.b64encode(":".join(self.credentials).encode()).decode()
-            variables |= {
-                "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": f"http.{self.base}.extraHeader",
-                "GIT_CONFIG_VALUE_0": f"Authorization: Basic {word}",
-            }
+            variables |= git_credentials(self.base, *self.credentials)
         return variables
 
     @property
@@ -180,6 +179,11 @@ def base_of(url: str) -> str:
     """The scheme and host of an http(s) URL, to which its credentials are sent."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
+
+
+def object_format(commit: str) -> tuple[str, ...]:
+    """The option of `git init` for a repository that can have ``commit``, whose length tells how it was computed."""
+    return ("--object-format=sha256",) if len(commit) == _SHA256 else ()
 
 
 def unquoted(path: str) -> str:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from reactor import register_url_secrets
+from reactor import git_credentials, register_url_secrets
+from reactor.resources.download.source import split_credentials
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _SCP = re.compile(r"(?:[A-Za-z0-9_.-]+@)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?!:)[^\s]+")
@@ -33,6 +34,8 @@ def _check_url(text: str) -> str:
         raise ValueError(f"it is not a valid URL: {error}") from None
     if scheme not in _SCHEMES or not (parts.hostname or scheme == "file"):
         raise ValueError(f"it is not the URL of a repository: {_FORMS}")
+    if scheme in ("http", "https") and (credentials := split_credentials(text)[1]) is not None:
+        git_credentials("", *credentials)
     if (parts.hostname or "").startswith("-"):
         raise ValueError("the name of a host can't begin with -")
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from reactor.hostfs import ErrorContext
+from reactor.hostfs import ErrorContext, effective_capabilities
 
 LOADED = "/proc/modules"
 _RELEASES = ("/lib/modules", "/usr/lib/modules")
@@ -70,7 +70,7 @@ def obstacle() -> tuple[str, str] | None:
             "the kernel takes no modules until the next boot",
             "kernel.modules_disabled was set to 1: reboot",
         )
-    if not _capabilities() >> _CAP_SYS_MODULE & 1:
+    if not effective_capabilities() >> _CAP_SYS_MODULE & 1:
         return (
             "this process may not load or remove modules",
             "run as root, and not in a container: load it on the host",
@@ -93,8 +93,3 @@ def _first_line(path: str) -> str:
             return file.readline().strip()
     except OSError:
         return ""
-
-
-def _capabilities() -> int:
-    with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
-        return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), 0)

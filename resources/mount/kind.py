@@ -127,10 +127,12 @@ class Mount(Resource[MountState], kind="mount"):
         if self.ensure == "absent":
             return
         examples = {"device": "device: /dev/sdb1", "fstype": "fstype: ext4"}
-        for name, example in examples.items():
-            if getattr(self, name) is None:
-                message = f"{name} is required, unless ensure is absent"
-                yield PropertyProblem((), message, f"add it, for example {example}")
+        if missing := [name for name in examples if getattr(self, name) is None]:
+            message = (
+                f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} required, unless ensure is absent"
+            )
+            hint = f"add {', '.join(examples[name] for name in missing)}, for example"
+            yield PropertyProblem((), message, hint)
 
     def _swap_problems(self) -> Iterable[PropertyProblem]:
         if self.device not in (None, self.name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -160,9 +160,7 @@ class Route(Resource[RouteState], kind="route"):
         if self.netns is not None:
             yield f"/run/netns/{self.netns}"
         if self.gateway is not None and self.ensure == "present":
-            host = ipaddress.ip_network(parse_ip(self.gateway))
-            for length in range(1, host.prefixlen + 1):
-                yield network_name(self.netns, host.supernet(new_prefix=length))
+            yield from _networks_around(self.netns, self.gateway)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The permission to change the network, and its file."""
@@ -260,3 +258,11 @@ class Route(Resource[RouteState], kind="route"):
     async def _remove(self, found: FoundRoute) -> None:
         with RtnetlinkSocket(self.netns) as kernel:
             await remove(kernel, self._wanted, found)
+
+
+@lru_cache(maxsize=64)
+def _networks_around(netns: str | None, gateway: str) -> tuple[str, ...]:
+    """The names of all networks that the gateway may be in. Many routes have the same gateway."""
+    host = ipaddress.ip_network(parse_ip(gateway))
+    lengths = range(1, host.prefixlen + 1)
+    return tuple(network_name(netns, host.supernet(new_prefix=length)) for length in lengths)

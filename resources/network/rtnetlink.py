@@ -16,6 +16,7 @@ import trio
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import permission_hint
+from reactor.resources.network.frame_table import FrameTable
 from reactor.watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
@@ -114,7 +115,7 @@ async def _gathered(reading: _PendingRead[_Table]) -> None:
         await trio.lowlevel.checkpoint()
 
 
-_tables: SharedReads[list[Frame]] = SharedReads()
+_tables: SharedReads[FrameTable] = SharedReads()
 
 
 def message(
@@ -185,14 +186,14 @@ class RtnetlinkSocket:
             partial(self._table, question),
             partial(_table_afresh, self._netns, question),
         )
-        return [answer for answer in table if holding in answer.body]
+        return table.holding(holding)
 
-    async def _table(self, question: Frame) -> list[Frame]:
+    async def _table(self, question: Frame) -> FrameTable:
         for _ in range(DUMP_ATTEMPTS):
             self._socket.send(pack(question._replace(flags=NLM_F_REQUEST | NLM_F_DUMP)))
             answers = await self._answers()
             if not any(answer.flags & NLM_F_DUMP_INTR for answer in answers):
-                return [answer for answer in answers if answer.type != NLMSG_DONE]
+                return FrameTable([answer for answer in answers if answer.type != NLMSG_DONE])
         raise OSError(errno.EAGAIN, "the kernel's table changes faster than it can be read")
 
     async def change(self, request: Frame) -> None:
@@ -248,7 +249,7 @@ def _no_socket(netns: str | None, error: OSError) -> ResourceError:
     return ResourceError(f"the {what}: {error.strerror}", hint)
 
 
-async def _table_afresh(netns: str | None, question: Frame) -> list[Frame]:
+async def _table_afresh(netns: str | None, question: Frame) -> FrameTable:
     """The table, read through a new socket: the name of the namespace may lead to another one by now."""
     with RtnetlinkSocket(netns) as kernel:
         return await kernel._table(question)  # noqa: SLF001 - of the same class

@@ -15,11 +15,12 @@ from reactor.resources.process.command import (
     run,
 )
 from reactor.resources.process.identity import Identity, has_our_rights, identity_of, uid_of
-from reactor.resources.process.output import memory_file, output_tail
+from reactor.resources.process.output import TAIL_BYTES, memory_file, output_tail
 from reactor.resources.process.quoting import pieces, split_words
 
 __all__ = [
     "ENVIRONMENT",
+    "TAIL_BYTES",
     "Command",
     "Completed",
     "Identity",

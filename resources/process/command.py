@@ -66,13 +66,14 @@ class Command:
 class Completed(NamedTuple):
     """A command that has exited. ``stdout`` and ``stderr`` are the last `TAIL_BYTES` of each stream.
 
-    ``duration`` is in seconds.
+    ``duration`` is in seconds. ``is_cut`` tells that ``stdout`` lacks its beginning.
     """
 
     exit_code: int
     stdout: str
     stderr: str
     duration: float
+    is_cut: bool = False
 
 
 class _Child(NamedTuple):
@@ -107,7 +108,7 @@ async def run(command: Command, on_line: Callable[[str], None] | None = None) ->
     elif code < 0:
         problem = f"killed by {_signal_name(-code)}"
     else:
-        return Completed(code, stdout.tail, stderr.tail, trio.current_time() - began)
+        return Completed(code, stdout.tail, stderr.tail, trio.current_time() - began, stdout.is_cut)
     raise ResourceError(problem + output_tail(stdout.tail, stderr.tail))
 
 

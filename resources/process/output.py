@@ -28,9 +28,11 @@ class Output:
         self._on_line = on_line
         self._kept = bytearray()
         self._line = bytearray()
+        self._fed = 0
 
     def feed(self, chunk: bytes) -> None:
         """Add bytes that the command wrote."""
+        self._fed += len(chunk)
         self._kept += chunk
         if len(self._kept) > 2 * TAIL_BYTES:  # trimming at every chunk would copy the tail each time
             del self._kept[:-TAIL_BYTES]
@@ -47,6 +49,11 @@ class Output:
         if self._on_line is not None and self._line:
             self._on_line(_decode(self._line))
             self._line = bytearray()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the stream was longer than `tail`."""
+        return self._fed > TAIL_BYTES
 
     @property
     def tail(self) -> str:

@@ -35,10 +35,10 @@ async def find_program(program: str, cwd: str, search: str) -> str:
         await mounts.ask(path)
         return path
     for directory in search.split(":"):
-        candidate = Path(cwd, directory, program)
-        await mounts.ask(str(candidate))
-        if _is_program(candidate):
-            return str(candidate)
+        path = os.path.join(cwd, directory, program)
+        await mounts.ask(path)
+        if _is_program(path):
+            return path
     raise ResourceError(
         f"there is no executable {program!r} in {search}",
         "write its absolute path, set `path`, or require the resource that installs it; what only a shell"
@@ -51,7 +51,7 @@ def refuse_unstartable(program: str, identity: Identity | None) -> None:
     """Raise ResourceError when ``program`` or the interpreter of the script is missing, or may not be executed."""
     if not os.path.exists(program):
         raise explain_start(FileNotFoundError(), program, identity)
-    if not _is_program(Path(program)):
+    if not _is_program(program):
         raise _explain_refusal(program, identity)
     interpreter = _interpreter_of(program)
     if interpreter is not None and not os.path.exists(interpreter):
@@ -89,8 +89,8 @@ def _interpreter_of(program: str) -> str | None:
     return os.fsdecode(words[0]) if words and words[0].startswith(b"/") else None
 
 
-def _is_program(path: Path) -> bool:
-    return os.access(path, os.X_OK) and path.is_file()
+def _is_program(path: str) -> bool:
+    return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
 def explain_start(error: OSError, program: str, identity: Identity | None) -> ResourceError:

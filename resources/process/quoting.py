@@ -21,6 +21,8 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_WITHOUT_QUOTES = re.compile(r"[^'\"\\]*")
+_WORD = re.compile(r"[^ \t\n]+")
 _ESCAPE_IN_DOUBLE_QUOTES = re.compile(r'\\(?:\n|([$`"\\]))')
 _UNTERMINATED = {
     "'": "unterminated single quote",
@@ -46,6 +48,8 @@ def pieces(text: str) -> Iterator[re.Match[str]]:
 
 def split_words(text: str) -> list[str]:
     """The words of ``text``, without their quotes. Raises ValueError for an unterminated quote or escape."""
+    if _WITHOUT_QUOTES.fullmatch(text):  # most commands
+        return _WORD.findall(text)
     words: list[str] = []
     word: str | None = None
     for piece in pieces(text):

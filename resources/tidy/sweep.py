@@ -24,6 +24,7 @@ from reactor.hostfs import (
     entries_of,
     mounted_below,
     open_path,
+    refuse_forbidden,
     refuse_read_only,
     refuse_unchangeable,
     remove_same,
@@ -232,6 +233,7 @@ def _refuse_unremovable(due: Collection[Due]) -> None:
             with Parent(each.path) as (directory, _):
                 refuse_read_only(directory)
                 refuse_unchangeable(directory)
+                refuse_forbidden(directory)
             handle = open_path(each.path)
             try:
                 mode = os.fstat(handle).st_mode

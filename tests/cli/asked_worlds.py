@@ -4,6 +4,7 @@ import os
 import signal
 from contextlib import contextmanager
 
+import pytest
 from files_of_cli import put
 from processes_of_cli import environment, finish, spawned, untimed, up_to, wait_until, with_constant
 
@@ -54,6 +55,12 @@ class AskedWorld:
         with spawned(*self.words(*args), env=self.environment(**variables)) as process:
             return self.comparable(finish(process))
 
+    def once_in_this_process(self, reactor, *args):
+        """The same by the fixture: for a run that no other process does."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("REACTOR_STATE_DIR", str(self.state))
+            return self.comparable(reactor(*self.words(*args)))
+
     def words(self, *args):
         return ("run", "--converge-once", *args, self.manifest)
 
@@ -72,21 +79,6 @@ def end(process):
     """End an active run."""
     process.send_signal(signal.SIGTERM)
     return finish(process)
-
-
-def both(tmp_path, text, change, *args, first=(), until="converged", program=NEVER_BY_ITSELF):
-    """What a one-shot run shows after ``change``: beside the active run, and alone after it has ended."""
-    found = []
-    for name, is_asked in (("asked", True), ("alone", False)):
-        world = AskedWorld(tmp_path / name, text)
-        with world.active(*first, until=until, program=program) as process:
-            if not is_asked:
-                end(process)
-            change(world)
-            found.append(world.once(*args))
-            if is_asked:
-                assert process.poll() is None
-    return found
 
 
 def children_of(pid):

@@ -96,3 +96,8 @@ def test_either_word_makes_a_dry_run(reactor, manifest, tmp_path, word):
 def test_the_help_has_one_word_for_a_dry_run(reactor):
     assert "--dry-run" not in reactor("run", "--help").out
     assert "--noop" not in reactor("service", "install", "--help").out
+
+
+def test_become_is_sudo_where_hosts_are_pushed_to(reactor):
+    done = reactor("push", "site", "web1", "--become")
+    assert (done.code, "hint: did you mean --sudo?" in done.err) == (2, True)

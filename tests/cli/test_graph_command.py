@@ -100,6 +100,33 @@ def test_state_is_a_fresh_look_that_changes_nothing(reactor, manifest, tmp_path)
     assert (tmp_path / "d" / "a").read_text() == "drift"
 
 
+def exported(reactor, path, *options):
+    done = reactor("graph", path, "--format", "json", *options)
+    assert done.code == 0, done.err
+    return [node["ref"].rpartition("/")[2] for node in json.loads(done.out)["nodes"]]
+
+
+def test_a_part_is_exported_by_kind_and_name_and_by_state(reactor, manifest, tmp_path):
+    path = manifest(CHAIN)
+    assert exported(reactor, path, "--only", "file#*/b", "--only", "file#*/d") == ["d", "b"]
+    assert exported(
+        reactor, path, "--only", "file#*", "--around", f"file#{tmp_path}/d/b", "--depth", "0"
+    ) == ["b"]
+    assert "no resource matches" in reactor("graph", path, "--only", "service#*").err
+    assert "no journal" in reactor("graph", path, "--in-state", "failed").err
+    reactor("run", "--converge-once", path)
+    (tmp_path / "d" / "a").unlink()
+    (tmp_path / "d" / "a").mkdir()
+    assert reactor("run", "--converge-once", path).code == 1
+    assert exported(reactor, path, "--in-state", "failed", "--in-state", "blocked") == ["a", "b"]
+    assert exported(reactor, path, "--in-state", "ok") == ["d"]
+    assert exported(reactor, path, "--state", "--in-state", "would_change") == []
+    assert (
+        "no resource has the state would_change"
+        in reactor("graph", path, "--state", "--in-state", "would_change").err
+    )
+
+
 def test_the_file_is_replaced_whole_and_has_the_mode_of_a_new_one(reactor, manifest, tmp_path):
     output = tmp_path / "out" / "graph.dot"
     output.parent.mkdir()

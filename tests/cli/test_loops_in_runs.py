@@ -35,9 +35,12 @@ def site(tmp_path):
     return site
 
 
-def run(path, *options):
-    with spawned("run", "--converge-once", "--state-dir", path.parent / "state", *options, path) as process:
-        return finish(process)
+@pytest.fixture
+def run(reactor):
+    def call(path, *options):
+        return reactor("run", "--converge-once", "--state-dir", path.parent / "state", *options, path)
+
+    return call
 
 
 def files(root):
@@ -45,7 +48,7 @@ def files(root):
 
 
 def test_a_run_makes_what_the_command_names_and_what_subscribes_to_all_of_it_is_refreshed_once(
-    site, tmp_path
+    site, tmp_path, run
 ):
     done = run(site("user-a", "user-b"))
     assert done.code == 0, done.err
@@ -55,7 +58,7 @@ def test_a_run_makes_what_the_command_names_and_what_subscribes_to_all_of_it_is_
     assert "for_each" not in [line.split("#")[0] for line in done.out.splitlines()]
 
 
-def test_a_dry_run_says_that_the_elements_are_not_known(site, tmp_path):
+def test_a_dry_run_says_that_the_elements_are_not_known(site, tmp_path, run):
     path = site("user-a")
     done = run(path, "--noop")
     loop = f"for_each#file#{tmp_path}/{{{{ item }}}}"
@@ -79,7 +82,7 @@ def test_render_shows_the_loop_as_written_and_says_what_it_waits_for(site, react
     assert reactor("render", again).out == done.out
 
 
-def test_a_selection_of_what_the_loop_may_make_selects_the_loop_until_that_is_known(site, tmp_path):
+def test_a_selection_of_what_the_loop_may_make_selects_the_loop_until_that_is_known(site, tmp_path, run):
     done = run(site("user-a", "user-b"), "--only", f"file#{tmp_path}/user-a")
     assert done.code == 0, done.err
     assert files(tmp_path) == ["user-a"]
@@ -134,7 +137,7 @@ resources:
 """
 
 
-def test_what_a_loop_has_made_is_undone_when_it_is_known_to_be_gone(site, tmp_path):
+def test_what_a_loop_has_made_is_undone_when_it_is_known_to_be_gone(site, tmp_path, run):
     path, names = site(before=UNDONE), tmp_path / "names"
     put(names, '["user-a", "user-b"]')
     assert run(path).code == 0
@@ -150,7 +153,7 @@ def test_what_a_loop_has_made_is_undone_when_it_is_known_to_be_gone(site, tmp_pa
     assert files(tmp_path) == []
 
 
-def test_what_was_as_desired_from_the_start_is_remembered_while_the_loop_is_unknown(site, tmp_path):
+def test_what_was_as_desired_from_the_start_is_remembered_while_the_loop_is_unknown(site, tmp_path, run):
     path = site(before=UNDONE)
     put(tmp_path / "names", '["user-a"]')
     put(tmp_path / "user-a", "user-a")
@@ -181,7 +184,7 @@ resources:
     "references", ["'file#{dir}/conf'", "'file#*'", "{'file#{dir}/conf': {quiet: {for: 5ms}}}"]
 )
 @pytest.mark.parametrize("broken", ["list", "restart"])
-def test_a_refresh_of_what_a_loop_makes_is_not_lost(site, tmp_path, references, broken):
+def test_a_refresh_of_what_a_loop_makes_is_not_lost(site, tmp_path, references, broken, run):
     manifest = LATE.replace("{references}", references)
     put(tmp_path / "names", '["a", "b"]' if broken == "restart" else "no list")
     assert run(site("changed", before=manifest)).code == 1
@@ -192,7 +195,7 @@ def test_a_refresh_of_what_a_loop_makes_is_not_lost(site, tmp_path, references, 
         assert sorted((tmp_path / "log").read_text().split()) == ["a", "b"]
 
 
-def test_what_changed_before_a_loop_was_known_refreshes_what_it_makes_at_once(site, tmp_path):
+def test_what_changed_before_a_loop_was_known_refreshes_what_it_makes_at_once(site, tmp_path, run):
     manifest = LATE.replace("{references}", "'file#{dir}/conf'")
     put(tmp_path / "names", '["a"]')
     put(tmp_path / "able", "")
@@ -201,7 +204,7 @@ def test_what_changed_before_a_loop_was_known_refreshes_what_it_makes_at_once(si
     assert (tmp_path / "log").read_text().split() == ["a", "a"]
 
 
-def test_what_waits_for_a_loop_may_be_what_that_subscribes_to(site, tmp_path):
+def test_what_waits_for_a_loop_may_be_what_that_subscribes_to(site, tmp_path, run):
     manifest = LATE.replace("{references}", "'file#{dir}/conf'").replace(
         '{names}"', '{names}", after: "exec#restart*"'
     )
@@ -209,7 +212,7 @@ def test_what_waits_for_a_loop_may_be_what_that_subscribes_to(site, tmp_path):
     assert run(site("one", before=manifest)).code == 0
 
 
-def test_drift_of_what_a_loop_makes_is_drift_in_the_next_run(site, tmp_path):
+def test_drift_of_what_a_loop_makes_is_drift_in_the_next_run(site, tmp_path, run):
     path = site(before=UNDONE)
     put(tmp_path / "names", '["user-a"]')
     assert run(path).code == 0
@@ -231,7 +234,7 @@ resources:
 """
 
 
-def test_elements_that_make_the_manifest_invalid_are_the_error_of_each_retry(site, tmp_path):
+def test_elements_that_make_the_manifest_invalid_are_the_error_of_each_retry(site, tmp_path, run):
     put(tmp_path / "names", '["user-a"]')
     done = run(site(before=COLLIDING))
     assert done.code == 1

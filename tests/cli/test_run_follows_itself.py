@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
@@ -15,8 +16,9 @@ OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644'"
 class World:
     """A directory with a manifest, and runs of it."""
 
-    def __init__(self, root):
+    def __init__(self, root, reactor):
         self.root = root
+        self._reactor = reactor
         self.manifest = root / "site.yaml"
         self.state = root / "state"
 
@@ -27,11 +29,10 @@ class World:
 
     def run(self, *options, text=True):
         form = () if text else ("--format", "json")
-        with spawned(
-            "run", "--converge-once", *form, "--state-dir", self.state, *options, self.manifest,
-            env=environment(), cwd=self.root,
-        ) as process:  # fmt: skip
-            return finish(process)
+        with contextlib.chdir(self.root):
+            return self._reactor(
+                "run", "--converge-once", *form, "--state-dir", self.state, *options, self.manifest
+            )
 
     def events(self, *options):
         done = self.run(*options, text=False)
@@ -43,8 +44,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
+def world(tmp_path, reactor):
+    return World(tmp_path, reactor)
 
 
 CHILD = "resources:\n  - file:\n      - {dir}/made: { ensure: present, content: %s, {own} }\n"

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from processes_of_cli import finish, spawned, wait_until
@@ -38,9 +39,9 @@ def manifest(tmp_path):
     return write
 
 
-def run(*args):
-    with spawned("run", *args) as process:
-        return finish(process)
+@pytest.fixture
+def run(reactor):
+    return partial(reactor, "run")
 
 
 def events(text):
@@ -51,14 +52,14 @@ def made(tmp_path):
     return {path.name for path in tmp_path.iterdir()} & {"made", "ran"}
 
 
-def test_a_critical_check_fails_the_run_and_blocks_what_requires_it(manifest, tmp_path):
+def test_a_critical_check_fails_the_run_and_blocks_what_requires_it(manifest, tmp_path, run):
     done = run("--converge-once", manifest(code=2))
     assert done.code == 1
     assert "health check 'looks' is critical: all is lost" in done.out
     assert made(tmp_path) == {"made"}
 
 
-def test_what_was_changed_before_the_health_check_failed_is_said_and_counted(manifest, tmp_path):
+def test_what_was_changed_before_the_health_check_failed_is_said_and_counted(manifest, tmp_path, run):
     path = manifest(code=2)
     done = run("--converge-once", "--detailed-exitcodes", path)
     assert done.code == 6
@@ -66,7 +67,7 @@ def test_what_was_changed_before_the_health_check_failed_is_said_and_counted(man
     assert "failed 1  blocked 1  (not converged, 1 change in " in done.out
 
 
-def test_without_complaints_the_run_is_as_any_other(manifest, tmp_path):
+def test_without_complaints_the_run_is_as_any_other(manifest, tmp_path, run):
     done = run("--converge-once", "--format", "json", manifest())
     assert done.code == 0
     assert made(tmp_path) == {"made", "ran"}
@@ -74,7 +75,7 @@ def test_without_complaints_the_run_is_as_any_other(manifest, tmp_path):
     assert [(each["name"], each["status"]) for each in checked["health"]] == [("looks", "ok"), ("goss", "ok")]
 
 
-def test_expressions_are_evaluated_also_in_the_keys_of_rules(tmp_path):
+def test_expressions_are_evaluated_also_in_the_keys_of_rules(tmp_path, run):
     path = tmp_path / "site.yaml"
     path.write_text(
         f"data: {{dir: {tmp_path}, word: fine}}\n"
@@ -94,7 +95,7 @@ def test_expressions_are_evaluated_also_in_the_keys_of_rules(tmp_path):
     ]
 
 
-def test_a_refresh_that_was_made_is_not_made_again_by_the_next_run(tmp_path):
+def test_a_refresh_that_was_made_is_not_made_again_by_the_next_run(tmp_path, run):
     path = tmp_path / "site.yaml"
     path.write_text(
         "resources:\n"
@@ -111,7 +112,7 @@ def test_a_refresh_that_was_made_is_not_made_again_by_the_next_run(tmp_path):
 
 
 @pytest.mark.parametrize(("code", "exit_code"), [(0, 0), (1, 1), (2, 1), (3, 1)])
-def test_monitor_only_applies_nothing_and_its_exit_code_reports(manifest, tmp_path, code, exit_code):
+def test_monitor_only_applies_nothing_and_its_exit_code_reports(manifest, tmp_path, code, exit_code, run):
     done = run("--monitor-only", "--converge-once", manifest(code))
     assert done.code == exit_code
     assert ("all is lost" in done.out) is bool(code)
@@ -137,7 +138,7 @@ def test_monitor_only_stays_and_looks_on_intervals(manifest, tmp_path):
     assert made(tmp_path) == set()
 
 
-def test_monitor_only_runs_beside_a_converger(manifest):
+def test_monitor_only_runs_beside_a_converger(manifest, run):
     path = manifest()
     with spawned("run", "--format", "json", path) as converger:
         wait_until(lambda: json.loads(converger.stdout.readline())["event"] == "converged")
@@ -145,13 +146,13 @@ def test_monitor_only_runs_beside_a_converger(manifest):
 
 
 @pytest.mark.parametrize(("detailed", "exit_code"), [((), 2), (("--detailed-exitcodes",), 1)])
-def test_monitor_only_and_noop_exclude_each_other(manifest, detailed, exit_code):
+def test_monitor_only_and_noop_exclude_each_other(manifest, detailed, exit_code, run):
     done = run("--monitor-only", "--noop", *detailed, manifest())
     assert done.code == exit_code
     assert "--noop and --monitor-only can't be used together" in done.err
 
 
-def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):
+def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path, run):
     path = tmp_path / "site.yaml"
     path.write_text(
         "resources:\n"
@@ -179,7 +180,7 @@ def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):
     ]
 
 
-def test_why_names_the_health_check_that_a_repair_was_for(tmp_path):
+def test_why_names_the_health_check_that_a_repair_was_for(tmp_path, run):
     path = tmp_path / "site.yaml"
     path.write_text(
         "resources:\n"
@@ -205,7 +206,7 @@ def test_why_names_the_health_check_that_a_repair_was_for(tmp_path):
     assert "health check 'is well' is critical" in told[2]
 
 
-def test_what_to_do_when_it_is_critical_is_one_of_three_words(tmp_path):
+def test_what_to_do_when_it_is_critical_is_one_of_three_words(tmp_path, run):
     path = tmp_path / "site.yaml"
     path.write_text(
         "resources:\n  - exec:\n      - a: {health_checks: [{command: /bin/true, on_critical: restart}]}\n"

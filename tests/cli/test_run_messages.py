@@ -26,4 +26,7 @@ def test_programs_get_the_words_as_records(reactor, manifest):
 
 @pytest.mark.parametrize("options", [("--only", "file#*"), ("--exclude", "file#*")])
 def test_a_selection_of_all_or_nothing_ends_well(reactor, manifest, options):
-    assert reactor("run", "--converge-once", *options, manifest(CCM)).code == 0
+    done = reactor("run", "--converge-once", *options, manifest(CCM))
+    assert done.code == 0
+    is_said = "--only and --exclude select no resource, so nothing is checked\n" in done.err
+    assert is_said == ("--exclude" in options), "a run of nothing must not look like one of all"

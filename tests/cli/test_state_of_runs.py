@@ -3,15 +3,17 @@
 import fcntl
 import json
 import os
+import re
 import resource
 import signal
+import socket
 import time
 
 import pytest
 from journal_worlds import fold
 from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
-from reactor.journal.state_directory import holder
+from reactor.journal.state_directory import StateDirectory, holder
 
 TWO = """
 resources:
@@ -21,6 +23,7 @@ resources:
       - restart: { command: "touch {dir}/restarted", refreshonly: true, subscribe: "file#{dir}/a" }
 """
 FAILING_REFRESH = TWO.replace("touch {dir}/restarted", "test -e {dir}/permission")
+FILE = "resources: [{file: [{dir}/a: { ensure: present, content: new, {own} }]}]\n"
 BLOCKED = """
 resources:
   - exec:
@@ -159,6 +162,47 @@ def test_noop_goes_on_without_a_journal_that_can_not_be_read_and_says_so(reactor
     assert done.code == 0
     assert "pending refreshes of earlier runs are not shown" in done.err
     assert [each.name for each in state_directory.iterdir()] == ["journal.sqlite"]
+
+
+@pytest.mark.parametrize("options", [(), ("--metrics", "127.0.0.1:{port}")])
+def test_the_status_says_that_the_last_run_did_not_begin_until_one_does(
+    reactor, manifest, state_directory, options
+):
+    path = manifest(FILE)
+    assert reactor("run", "--converge-once", path).code == 0
+    valid = path.read_text()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken_port = [each.format(port=taken.getsockname()[1]) for each in options]
+        if not options:
+            path.write_text("resources: nonsense\n")
+        assert reactor("run", path, *taken_port).code == 2
+    told = reactor("status")
+    first, problem, before, counts = told.out.splitlines()
+    assert told.code == 1
+    assert re.fullmatch(rf"last run of {path}  rejected  at \d\d:\d\d:\d\d: it did not begin", first)
+    assert ("can't listen on" if options else f"{path}:1:12: ") in problem
+    assert before.startswith("at the end of the run before, ")
+    assert "ok 0  changed 1" in counts
+    assert json.loads(reactor("status", "--format", "json").out)["refused"]["problems"] == [problem.strip()]
+    path.write_text(valid)
+    assert once(reactor, path, "--noop").code == 0
+    assert reactor("status").code == 1, "a dry run is no run"
+    assert reactor("run", "--converge-once", path).code == 0
+    assert "rejected" not in reactor("status").out
+
+
+def test_a_run_that_did_not_begin_beside_an_active_one_is_not_the_last(reactor, manifest, state_directory):
+    assert reactor("run", "--converge-once", manifest(FILE)).code == 0
+    directory = StateDirectory(str(state_directory))
+    directory.lock("site.yaml")
+    assert reactor("run", "--converge-once", manifest("resources: nonsense\n", "bad.yaml")).code == 2
+    directory.release()
+    assert "rejected" not in reactor("status").out
+
+
+def test_a_first_run_that_did_not_begin_leaves_nothing(reactor, manifest, state_directory):
+    assert reactor("run", "--converge-once", manifest("resources: nonsense\n")).code == 2
+    assert not state_directory.exists()
 
 
 def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, state_directory, tmp_path):

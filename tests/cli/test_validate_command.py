@@ -154,11 +154,13 @@ def test_what_is_missing_beside_a_manifest_is_warned_of(reactor, manifest, tmp_p
     path = manifest(SOURCES)
     done = reactor("validate", path)
     assert (done.code, done.out) == (0, f"{path}: ok, 7 resources\n")
-    assert done.err == (
-        f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n"
-        f"warning: {path}:5:9: file#{tmp_path}/out/b: the template {tmp_path}/b.j2 does not exist\n"
-        f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n"
-    )
+    assert [line for line in done.err.splitlines(keepends=True) if line.startswith("warning")] == [
+        f"warning: {path}:4:9: file#{tmp_path}/out/a: the source {tmp_path}/files/a does not exist\n",
+        f"warning: {path}:5:9: file#{tmp_path}/out/b: the template {tmp_path}/b.j2 does not exist\n",
+        f"warning: {path}:11:9: apply#child.yaml: the manifest {tmp_path}/child.yaml does not exist\n",
+    ]
+    assert f"does not exist\n  3 |   - file:\n  4 |       - {tmp_path}/out/a: " in done.err
+    assert done.err.count(" |         ^\n") == 3, "as below an error"
 
 
 def test_the_files_that_facts_come_from_are_not_files_of_the_manifest(
@@ -212,6 +214,23 @@ def test_a_template_that_can_not_be_compiled_is_an_error_with_its_place(reactor,
     (path.parent / "a.j2").write_text("a\n{% if data %}{% endif %}\n")
     (path.parent / "tree" / "d" / "b").write_text("{{ if .x }}{{ end }}")
     assert reactor("validate", path).code == 0
+
+
+def test_an_error_of_the_manifest_hides_none_of_the_templates(reactor, manifest):
+    path = manifest(TEMPLATES)
+    (path.parent / "tree").mkdir()
+    (path.parent / "tree" / "c").write_text("{{ .data }}")
+    (path.parent / "a.j2").write_text("a\n{% if x %}\n")
+    path.write_text(f"{path.read_text()}  - fiel:\n      - x: {{}}\n")
+    done = reactor("validate", path)
+    assert "unknown kind 'fiel'" in done.err
+    assert "Unexpected end of template" in done.err
+    path.write_text(
+        f"{path.read_text()}  - file:\n      - {path.parent}/a.j2: {{ensure: present, contents: x}}\n"
+    )
+    done = reactor("validate", path)
+    assert "did you mean 'content'?" in done.err
+    assert "Unexpected end of template" not in done.err, "a resource will make another one"
 
 
 INCLUDING = """

@@ -1,5 +1,6 @@
 """Whose files a command believes: what another user could change is not carried out, and not read unasked."""
 
+import contextlib
 import errno
 import json
 import os
@@ -43,9 +44,17 @@ def writable_by_a_list(path):
         raise
 
 
-def command(*args, cwd=None, **variables):
-    with spawned(*args, cwd=cwd, env=environment(**variables)) as process:
-        return finish(process)
+@pytest.fixture
+def command(reactor):
+    """A command in this process, with another current directory and further environment variables."""
+
+    def call(*args, cwd=".", **variables):
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd):
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            return reactor(*args)
+
+    return call
 
 
 @pytest.fixture
@@ -65,7 +74,7 @@ def ran(tmp_path):
 
 
 @pytest.fixture
-def greeting(tmp_path):
+def greeting(tmp_path, command):
     """A command that writes down what expressions see as ``Environ.GREETING``."""
     path = tmp_path / "greeting.yaml"
     path.write_text(
@@ -151,7 +160,7 @@ def test_the_user_who_called_sudo_is_not_asked_for_files_that_no_one_has_named(p
     assert greeting(place)[0] == "from the environment"
 
 
-def test_data_of_the_current_directory_that_others_could_change_are_left_out(place):
+def test_data_of_the_current_directory_that_others_could_change_are_left_out(place, command):
     (place / ".hiera").write_text("data: {word: foreign}")
     ensure = ("ensure", "exec", "echo {{ Data.word ?? 'none' }}", "--noop")
     own = command(*ensure, cwd=place)
@@ -163,7 +172,7 @@ def test_data_of_the_current_directory_that_others_could_change_are_left_out(pla
     assert f"warning: {place}/.hiera is not used for data" in done.err
 
 
-def test_a_fact_file_in_a_directory_of_another_user_is_left_out(place):
+def test_a_fact_file_in_a_directory_of_another_user_is_left_out(place, command):
     (place / "reactor").mkdir()
     (place / "reactor/facts.yaml").write_text("role: foreign")
     given_away(place)
@@ -187,7 +196,7 @@ NAMING_A_FILE = {
 
 
 @pytest.mark.parametrize("words", NAMING_A_FILE.values(), ids=NAMING_A_FILE)
-def test_root_takes_no_file_of_an_option_that_another_user_could_change(place, ran, words):
+def test_root_takes_no_file_of_an_option_that_another_user_could_change(place, ran, words, command):
     named = place / "named"
     named.write_text(f"$6$salt${'x' * 86}\n")  # the hash of a password will do for all of them
     words = [word.format(dir=place, outer=place.parent) for word in words]
@@ -218,7 +227,7 @@ def test_root_takes_no_file_of_an_option_that_another_user_could_change(place, r
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, name):
+def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, name, command):
     named = place / "m.yaml"
     if name in ("link.yaml", "way"):
         (place / name).symlink_to("m.yaml" if name == "link.yaml" else ".")
@@ -233,7 +242,7 @@ def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, 
     assert "Traceback" not in done.err
 
 
-def test_a_dry_run_and_a_fresh_look_run_checks_and_so_are_refused_too(place):
+def test_a_dry_run_and_a_fresh_look_run_checks_and_so_are_refused_too(place, command):
     given_away(place / "m.yaml")
     for words in (
         ["run", "--noop", "--converge-once"],
@@ -244,7 +253,7 @@ def test_a_dry_run_and_a_fresh_look_run_checks_and_so_are_refused_too(place):
 
 
 @pytest.mark.parametrize("words", [["validate"], ["render"], ["data"], ["graph"], ["run", "--render"]])
-def test_what_only_shows_a_manifest_reads_those_of_everybody(place, ran, words):
+def test_what_only_shows_a_manifest_reads_those_of_everybody(place, ran, words, command):
     given_away(place / "m.yaml")
     given_away(place)
     done = command(*words, place / "m.yaml")
@@ -257,7 +266,7 @@ def test_what_only_shows_a_manifest_reads_those_of_everybody(place, ran, words):
         assert done.err == ""
 
 
-def test_a_user_who_called_sudo_runs_manifests_of_their_own_and_of_no_other_user(place, ran):
+def test_a_user_who_called_sudo_runs_manifests_of_their_own_and_of_no_other_user(place, ran, command):
     given_away(place)
     given_away(place / "m.yaml")
     run = ("run", "--converge-once", place / "m.yaml")
@@ -267,7 +276,7 @@ def test_a_user_who_called_sudo_runs_manifests_of_their_own_and_of_no_other_user
     assert (own.code, own.err, ran()) == (0, "", True)
 
 
-def test_what_a_run_would_refuse_is_that_of_a_run_with_the_same_owners(place):
+def test_what_a_run_would_refuse_is_that_of_a_run_with_the_same_owners(place, command):
     manifest = place / "m.yaml"
     warning = f"warning: 'reactor run' would refuse {manifest}: {place} belongs to "
     os.chown(place, MALLORY, MALLORY)
@@ -276,7 +285,7 @@ def test_what_a_run_would_refuse_is_that_of_a_run_with_the_same_owners(place):
     assert (done.code, done.err) == (0, "")
 
 
-def test_owners_and_groups_that_are_named_are_trusted(place, ran):
+def test_owners_and_groups_that_are_named_are_trusted(place, ran, command):
     given_away(place)
     writable_by_a_group(place / "m.yaml")
     run = ("run", "--converge-once", place / "m.yaml")
@@ -288,7 +297,7 @@ def test_owners_and_groups_that_are_named_are_trusted(place, ran):
     assert ran()
 
 
-def test_an_owner_that_is_nobody_is_bad_usage(place):
+def test_an_owner_that_is_nobody_is_bad_usage(place, command):
     for owner, words in (
         ("nobody-here", "no user 'nobody-here'"),
         (":nobody-here", "no group 'nobody-here'"),
@@ -337,7 +346,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", list(PULLED_IN))
-def test_nothing_that_a_manifest_pulls_in_may_be_of_another_user(tmp_path, place, ran, name):
+def test_nothing_that_a_manifest_pulls_in_may_be_of_another_user(tmp_path, place, ran, name, command):
     manifest, options = PULLED_IN[name]
     words = {"ran": tmp_path / "ran", "place": place}
     (place / "m.yaml").write_text(manifest % words)
@@ -422,7 +431,7 @@ def test_a_user_who_is_not_root_is_as_careful(place, ran, open_tmp_path):
 @pytest.mark.parametrize(
     "harm", ["a group writes to it", "a symlink of another user", "another user's parent"]
 )
-def test_a_state_directory_that_others_could_change_is_refused(place, ran, tmp_path, harm):
+def test_a_state_directory_that_others_could_change_is_refused(place, ran, tmp_path, harm, command):
     state = place / "kept" / "state"
     state.mkdir(0o700, parents=True)
     if harm == "a group writes to it":
@@ -440,7 +449,7 @@ def test_a_state_directory_that_others_could_change_is_refused(place, ran, tmp_p
     assert list(state.iterdir()) == []
 
 
-def test_no_state_directory_is_made_in_a_directory_of_another_user(place, ran):
+def test_no_state_directory_is_made_in_a_directory_of_another_user(place, ran, command):
     (place / "theirs").mkdir()
     given_away(place / "theirs")
     done = command("run", "--converge-once", "--state-dir", place / "theirs/a/state", place / "m.yaml")
@@ -448,7 +457,7 @@ def test_no_state_directory_is_made_in_a_directory_of_another_user(place, ran):
     assert list((place / "theirs").iterdir()) == []
 
 
-def test_nothing_is_restored_from_a_state_directory_that_others_could_change(place, tmp_path):
+def test_nothing_is_restored_from_a_state_directory_that_others_could_change(place, tmp_path, command):
     state, file = place / "state", tmp_path / "file"
     file.write_text("before")
     (place / "file.yaml").write_text(

@@ -94,6 +94,28 @@ def test_the_same_failure_again_is_one_line():
     assert seen(FAILED) == "exec#x  failed  again, retry in 4 s (initial, 1 s)\n"
 
 
+def test_a_failure_that_lasts_is_reported_ever_less_often_and_counted():
+    def failed(at, error="timed out", actions=()):
+        return Checked(float(at), "exec#x", Result.FAILED, Cause.RETRY, 1.0, actions, error=error)
+
+    seen = Seen()
+    seen(failed(0))
+    lines = [(at, seen(failed(at))) for at in range(5, 24 * 3600, 5)]
+    said = [(at, line.split("(")[0].rstrip()) for at, line in lines if line]
+    assert said[:5] == [
+        (5, "exec#x  failed  again"),
+        (10, "exec#x  failed  again"),
+        (15, "exec#x  failed  again"),
+        (20, "exec#x  failed  again, 4 times by now"),
+        (30, "exec#x  failed  again, 6 times by now"),
+    ]
+    assert 30 < len(said) < 40, "one an hour in the end"
+    assert "times by now, after it set the mode" in seen(failed(86400, actions=("set the mode",)))
+    assert "no such program" in seen(failed(86401, "no such program"))
+    assert seen(failed(86402, "no such program")) == "exec#x  failed  again (retry, 1 s)\n"
+    assert seen(failed(5, "no such program")), "the clock was set back"
+
+
 def test_another_failure_is_reported_in_full():
     seen = Seen()
     seen(FAILED)

@@ -11,8 +11,11 @@ import time
 from contextlib import nullcontext
 
 import pytest
+from click.testing import CliRunner
 from files_of_cli import put
 from processes_of_cli import environment, finish, spawned, wait_until
+
+from reactor.cli.group import reactor as command
 
 NO_TEXT = os.fsdecode(b"file#/\xff")
 FILES = """
@@ -31,11 +34,15 @@ resources:
 
 
 def call(*args, **variables):
-    done = subprocess.run(
-        [sys.executable, "-m", "reactor", *map(str, args)],
-        capture_output=True, text=True, timeout=60, env=environment(**variables), check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    """The client is in this process, through the real option parser; the run that it asks is another one."""
+    told = CliRunner().invoke(command, [*map(str, args)], prog_name="reactor", env=variables)
+    return told.exit_code, told.stdout, told.stderr
+
+
+def run_once(*args):
+    with spawned("run", "--converge-once", *args) as process:
+        done = finish(process)
+    return done.code, done.out, done.err
 
 
 def status(*args):
@@ -130,14 +137,14 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     code, out, err = call("pause", "file#*/a", "--for", "1h", "--reason", "x")
     assert (code, out) == (0, "")
     assert "file#*/a is paused for the next one" in err
-    code, out, _ = call("run", "--converge-once", path)
+    code, out, _ = run_once(path)
     assert code == 1
     assert f"file#{tmp_path}/a  paused  until " in out
     assert "skipped  1: it is paused\n" in out
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "b").exists()
     assert call("resume") == (0, "file#*/a  resumed\n", "")
-    assert call("run", "--converge-once", path)[0] == 0
+    assert run_once(path)[0] == 0
     assert (tmp_path / "a").exists()
 
 
@@ -209,7 +216,7 @@ def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
 
 def test_a_run_that_was_killed_is_the_last_run(manifest):
     path = manifest(FILES)
-    assert call("run", "--converge-once", path)[0] == 0
+    assert run_once(path)[0] == 0
     with spawned("run", path) as process:
         wait_until(lambda: "  watching  " in call("events")[1])
         process.kill()
@@ -298,8 +305,8 @@ def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(
 
 
 def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifest):
-    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
-    assert call("run", "--converge-once", manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
+    assert run_once(manifest(ALIASES))[0] == 1
+    assert run_once(manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
     assert call("status")[1].splitlines()[1:] == ["ok 0  changed 1"]
     assert [each["ref"] for each in status("--all")["resources"]] == ["exec#true"]
     code, out, err = call("status", "exec#false")
@@ -319,13 +326,13 @@ resources:
 
 
 def test_without_a_run_what_could_not_be_undone_is_reported_until_it_is(manifest, tmp_path):
-    call("run", "--converge-once", manifest(UNDONE))
+    run_once(manifest(UNDONE))
     (tmp_path / "d" / "of somebody").touch()
     for _ in range(2):
-        assert call("run", "--converge-once", manifest("resources: []"))[0] == 1
+        assert run_once(manifest("resources: []"))[0] == 1
         assert [each["state"] for each in status("--all")["resources"]] == ["failed"]
     (tmp_path / "d" / "of somebody").unlink()
-    assert call("run", "--converge-once", manifest("resources: []"))[0] == 0
+    assert run_once(manifest("resources: []"))[0] == 0
     assert status("--all")["resources"] == []
 
 
@@ -398,7 +405,7 @@ resources:
 
 
 def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
-    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
+    assert run_once(manifest(ALIASES))[0] == 1
     assert "exec#false failed" in call("why", "exec#wild")[1]
     assert "exec#false" in call("events", "--ref", "exec#wild")[1]
     assert [each["ref"] for each in status("exec#wild")["resources"]] == ["exec#false"]
@@ -408,7 +415,7 @@ def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
 
 @pytest.mark.parametrize("asked", [("exec#wil",), ("exec#wil", "--format", "json")])
 def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manifest, asked):
-    call("run", "--converge-once", manifest(ALIASES))
+    run_once(manifest(ALIASES))
     code, out, err = call("status", *asked)
     assert (code, out) == (2, "")
     assert "error[R0605]: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
@@ -419,18 +426,18 @@ def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manif
     [((), 1), (("--failed",), 1), (("exec#false",), 1), (("exec#*",), 1), (("exec#true",), 2)],
 )
 def test_what_the_last_run_left_failed_ends_with_1_as_that_run_did(manifest, asked, code):
-    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
+    assert run_once(manifest(ALIASES))[0] == 1
     assert call("status", *asked)[0] == code
 
 
 def test_that_the_last_run_left_all_as_desired_is_not_known_to_be_so_now(manifest):
-    assert call("run", "--converge-once", manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
+    assert run_once(manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
     assert call("status")[0] == 2
 
 
 @pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])
 def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_directory, asked):
-    call("run", "--converge-once", manifest(ALIASES))
+    run_once(manifest(ALIASES))
     before = sorted(state_directory.iterdir())
     assert "exec#" in call(*asked)[1]
     assert sorted(state_directory.iterdir()) == before
@@ -438,7 +445,7 @@ def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, sta
 
 @pytest.mark.parametrize("words", [("why",), ("events", "--ref")])
 def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
-    call("run", "--converge-once", manifest(ALIASES))
+    run_once(manifest(ALIASES))
     _, out, err = call(*words, "exec#wil")
     assert "the journal has no resource exec#wil" in err
     assert "did you mean 'exec#wild'?" in err

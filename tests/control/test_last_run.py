@@ -7,6 +7,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 import trio
 
 from reactor.console.status_lines import status_text
@@ -14,6 +15,7 @@ from reactor.console.style import Style
 from reactor.control.last_run import last_status
 from reactor.control.pause_file import PauseFile
 from reactor.control.protocol import StatusQuery
+from reactor.control.refused_run import read_refused_run
 from reactor.control.status_table import EngineStatus, ResourceStatus, record_of
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
@@ -42,3 +44,12 @@ def test_a_refresh_that_a_killed_run_left_pending_is_shown_until_its_resource_le
 def status_of(directory: Path):
     with closing(History(str(directory))) as history:
         return last_status(PauseFile(str(directory), sys.stderr.write), history, StatusQuery())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "garbage", "[]", '{"time": 1e99, "manifest": "m", "problems": []}', '{"time": 1, "problems": 1}'],
+)
+def test_a_damaged_note_of_a_refused_run_is_none(tmp_path, content):
+    (tmp_path / "refused.json").write_text(content)
+    assert read_refused_run(str(tmp_path)) is None

@@ -38,6 +38,23 @@ def test_a_requirement_that_failed_during_a_run_blocks_what_ran():
     assert scheduler.next_ready(0.0) is None
 
 
+def test_what_drifts_goes_before_a_long_pass_and_does_not_stop_it():
+    scheduler = Scheduler(Topology.of_edges(100, []), jobs=1)
+    scheduler.mark_all(Cause.INITIAL)
+    assert scheduler.next_ready(0.0) == 0
+    scheduler.mark(99, Cause.DRIFT, 0.0)
+    scheduler.mark(0, Cause.DRIFT, 0.0)  # it runs: one more run
+    scheduler.finished(0, Outcome.OK, 0.0)
+    run(scheduler, 99)
+    passed = []
+    while len(passed) < 5:
+        vertex = scheduler.next_ready(0.0)
+        scheduler.mark(90, Cause.DRIFT, 0.0)  # again and again
+        scheduler.finished(vertex, Outcome.OK, 0.0)
+        passed += [vertex] * (vertex < 90)
+    assert passed == [1, 2, 3, 4, 5]
+
+
 class CountedList(list):
     """How often something in it was looked at."""
 

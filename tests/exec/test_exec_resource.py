@@ -238,6 +238,16 @@ async def test_a_command_that_only_looks_is_never_changed_and_looks_again(tmp_pa
     assert (await command.outputs())["stdout"] == "two"
 
 
+async def test_the_end_of_an_output_is_not_given_for_all_of_it():
+    command = Exec(name="look", command="head -c 65536 /dev/zero", changes=False)
+    await check(command)
+    assert len((await command.outputs())["stdout"]) == 65536
+    command = Exec(name="look", command="head -c 65537 /dev/zero", changes=False)
+    await check(command)
+    with pytest.raises(ResourceError, match="longer than the 64 KiB that are kept"):
+        await command.outputs()
+
+
 async def test_a_command_that_only_looks_fails_as_others_and_obeys_its_guards(tmp_path):
     failing = Exec(name="look", command="/bin/false", changes=False)
     with pytest.raises(ResourceError, match="exit code 1 is not the accepted 0"):

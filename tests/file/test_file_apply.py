@@ -11,11 +11,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from descriptors import open_descriptors
 from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, names_in, picture
 from namespaces import run_in_namespaces
 
 from reactor import hostfs
-from reactor.hostfs import Attributes
+from reactor.hostfs import Attributes, Inline, write_file
 from reactor.resource.plan import ResourceError
 
 MINE = Attributes(int(ME), int(MY_GROUP), 0o644)
@@ -617,6 +618,19 @@ async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(
     assert names_in(path.parent) == ["f"]
 
 
+async def test_a_write_that_failed_holds_no_directory_while_its_error_is_known(path: Path):
+    """What holds the directory makes the file system busy that it is on: nobody could unmount it."""
+
+    class Unwritable(Inline):
+        async def copy_to(self, fd: int) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = open_descriptors()
+    with pytest.raises(ResourceError) as known:
+        await write_file(str(path), Unwritable(BIG), MINE)
+    assert open_descriptors() <= before, known
+
+
 async def test_the_longest_name_there_can_be_is_no_problem(path: Path):
     name = path.parent / ("é" * 127)
     await converge(make(name, content="x"))
@@ -652,9 +666,12 @@ from pathlib import Path
 from file_worlds import converge, make
 from reactor.hostfs import fsync
 target, source = Path({directory!r}, "f"), Path({source!r})
-subprocess.run(["mount", "-t", "tmpfs", "tmpfs", target.parent], check=True)
+subprocess.run(["mount", "-t", "ramfs", "ramfs", target.parent], check=True)
 target.touch()
 subprocess.run(["mount", "--bind", source, target], check=True)
+tmpfs, ramfs = 0x01021994, 0x858458F6  # the source counts as on a disk, also where /tmp is in memory
+fsync._MEMORY = {{ramfs}}
+fsync._SYNCFS_SUFFICES.add(tmpfs)
 flush = fsync.fsync_or_syncfs
 def report(descriptors):
     print(*(os.path.basename(os.readlink(f"/proc/self/fd/{{fd}}")) for fd in descriptors))

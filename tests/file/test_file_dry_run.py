@@ -82,3 +82,62 @@ def test_a_dry_run_knows_that_something_is_mounted_in_what_a_link_replaces(tmp_p
     would, did = run_in_namespaces(MOUNTED, str(tmp_path))
     assert would == did
     assert "/d/in" in would
+
+
+UNPRIVILEGED = """
+import os, subprocess, sys, trio
+from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.testing.story import converge_once
+
+root = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "none", root], check=True)
+os.chmod(root, 0o755)
+os.mkdir(f"{root}/ours")
+for name in ("theirs", "ours/theirs", "ours/file"):
+    with open(f"{root}/{name}", "w") as file:
+        file.write("x")
+    os.chmod(f"{root}/{name}", 0o644)
+for name in ("ours", "ours/file"):
+    os.chown(f"{root}/{name}", 65534, 65534)
+os.setgroups([1234])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+
+async def error(noop, file):
+    _, story = await converge_once(file, options=RunOptions(noop=noop))
+    return (story.checks(file.ref)[0].error or "done").replace(f" {root}/{file.name.removeprefix(root + '/')}", "")
+
+async def main():
+    for words in sys.argv[2:]:
+        name, *pairs = words.split()
+        properties = {"owner": "65534", "group": "65534", "mode": "0644"} | dict(pair.split("=") for pair in pairs)
+        if properties["ensure"] in ("absent", "link"):
+            properties = {key: value for key, value in properties.items() if key not in ("owner", "group", "mode")}
+        file = File(name=f"{root}/{name}", **properties)
+        would, did = [await error(noop, file) for noop in (True, False)]
+        print(did if would == did else (would, did))
+
+trio.run(main)
+"""
+FORBIDDEN = {
+    "new ensure=present content=y": "cannot write: Permission denied",
+    "theirs ensure=present content=y": "cannot write: Permission denied",
+    "theirs ensure=absent": "cannot remove: Permission denied",
+    "new ensure=link target=t": "cannot link: Permission denied",
+    "new ensure=directory": "cannot create the directory: Permission denied",
+    "theirs ensure=present content=x mode=0600": "cannot write: Permission denied",
+    "theirs ensure=present mode=0600 owner=0 group=0": "cannot set the attributes of: Operation not permitted",
+    "ours/theirs ensure=present": "cannot set the attributes of: Operation not permitted",
+    "ours/new ensure=present content=y owner=0": "cannot write: Operation not permitted",
+    "ours/new ensure=present content=y group=4321": "cannot write: Operation not permitted",
+    "ours/file ensure=present group=4321": "cannot set the attributes of: Operation not permitted",
+    "ours/file ensure=present group=1234 mode=0600": "done",
+    "ours/theirs ensure=present content=y": "done",
+    "ours/new ensure=present content=y group=1234": "done",
+}
+
+
+def test_a_dry_run_of_a_user_fails_where_the_user_may_not_do_what_is_wanted(open_tmp_path):
+    lines = run_in_namespaces(UNPRIVILEGED, str(open_tmp_path), *FORBIDDEN)
+    assert dict(zip(FORBIDDEN, lines, strict=True)) == FORBIDDEN

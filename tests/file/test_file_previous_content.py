@@ -76,6 +76,7 @@ async def test_what_was_no_regular_file_is_not_kept(box, said, tmp_path):
     assert said == []
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_where_files_are_found_by_name_only_what_is_kept_was_opened_while_it_had_one(
     box, said, old, monkeypatch
 ):
@@ -196,6 +197,7 @@ async def test_what_a_link_replaces_is_kept(box, said, old):
     assert said == []
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_what_was_replaced_is_kept_if_the_run_is_cancelled_meanwhile(box, old, monkeypatch):
     rename, scope, token = os.rename, trio.CancelScope(), trio.lowlevel.current_trio_token()
 
@@ -211,6 +213,7 @@ async def test_what_was_replaced_is_kept_if_the_run_is_cancelled_meanwhile(box, 
     assert [content for _, _, content, _ in box.kept] == ["old"]
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_what_was_replaced_is_kept_if_its_directory_can_not_be_flushed(box, old, monkeypatch):
     fsync = os.fsync
 

@@ -192,6 +192,7 @@ class Judging(Inline):
         self.judge()
 
 
+@pytest.mark.usefixtures("on_disk")
 @pytest.mark.parametrize("is_validated", [False, True])
 async def test_a_temporary_file_is_held_as_long_as_it_is_written_and_judged(
     tmp_path: Path, is_validated: bool
@@ -203,6 +204,7 @@ async def test_a_temporary_file_is_held_as_long_as_it_is_written_and_judged(
     assert names_in(tmp_path) == ["f"]
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_a_temporary_file_is_held_without_a_gap_when_its_descriptor_is_exchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

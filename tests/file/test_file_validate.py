@@ -89,6 +89,22 @@ async def test_content_copied_from_a_source_is_validated_too(tmp_path):
     assert not path.exists()
 
 
+async def test_a_part_of_a_configuration_is_validated_in_its_place_as_the_page_shows(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/kinds/file.md").read_text()
+    written = " ".join(page[page.index("unshare --mount") :].partition("{path}")[0].split())
+    validator = written.replace("/etc/nginx/conf.d", str(tmp_path)) + " {path}"
+    validator = validator.replace("nginx -t", f"! grep -l bad {tmp_path}/*.conf")
+    (tmp_path / "other.conf").write_text("good")
+    site = tmp_path / "site.conf"
+    for old in (None, "good"):
+        with pytest.raises(ResourceError, match=f"{site}$"):
+            await converge(make(site, content="bad", validate=validator))
+        assert (site.read_text() if site.exists() else None) == old, "nothing was there for a moment, either"
+        await converge(make(site, content="good", validate=validator))
+        assert site.read_text() == "good"
+    assert not os.path.ismount(tmp_path)
+
+
 async def test_a_script_may_validate_itself(tmp_path):
     """The kernel refuses to start a program that somebody has open for writing."""
     path = tmp_path / "script"

@@ -16,7 +16,7 @@ from reactor.fleet.push.outcome import Status
 from reactor.fleet.push.report import event_lines, host_line, table
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.session import Push, push_to
-from reactor.fleet.push.ssh import Ssh, hint_for, receive_command
+from reactor.fleet.push.ssh import Ssh, bootstrap_command, hint_for, receive_command
 
 READY = r'printf "%s\n" "{\"event\": \"ready\", \"need\": true}"'
 ESCAPES = r"\033[2J\033]0;owned\007"
@@ -176,6 +176,55 @@ async def test_a_missing_sudo_is_no_missing_reactor(world, host_with):
     host = host_with("no-sudo")
     outcome, _ = await pushed(world, host, become=True)
     assert (outcome.status, outcome.error) == (Status.FAILED, "sudo is not installed there")
+
+
+NO_SUDO = "sudo is not installed there | install it, or log in as root"
+
+
+@pytest.mark.parametrize(
+    ("code", "last", "said"),
+    [
+        (127, "sh: 1: exec: sudo: not found", NO_SUDO),
+        (1, "sudo: Command not found.", NO_SUDO),
+        (127, "fish: Unknown command: sudo", NO_SUDO),
+        (
+            1,
+            "sudo: a password is required",
+            "sudo: a password is required | let the user run 'sudo -n' without",
+        ),
+        (
+            1,
+            "sudo: sorry, you must have a tty to run sudo",
+            "sudo: sorry, you must have a tty to run sudo | take requiretty",
+        ),
+        (
+            1,
+            "OSError: [Errno 28] No space left on device",
+            "reactor receive: OSError: [Errno 28] No space left on device | make room there",
+        ),
+    ],
+)
+async def test_what_stops_a_login_is_told_with_the_way_to_fix_it(tmp_path, monkeypatch, code, last, said):
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho '{last}' >&2\nexit {code}\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    push = Push(Request(f"sha256-{'0' * 64}", 1, {}), b"x", Ssh(None))
+    outcome = await push_to(Host("web1", "web1", 22, "ann"), push, lambda *_: None)
+    assert outcome.status is Status.FAILED
+    assert f"{outcome.error} | {outcome.hint}".startswith(said)
+
+
+@pytest.mark.parametrize("sends_own", [False, True])
+def test_the_commands_on_a_host_have_one_line(sends_own):
+    """In csh, as a login shell, a quoted text ends with its line."""
+    host = Host("web1", "web1", 22, "ann")
+    for command in (
+        receive_command(host, become=True, sends_own=sends_own),
+        bootstrap_command(host, become=False),
+    ):
+        assert command.isprintable()
+        assert command.count("'") == 2
 
 
 def test_no_content_makes_a_line_of_its_own_in_the_diff_of_a_host():

@@ -22,7 +22,7 @@ from signers_of_tests import new_key
 
 from reactor.cli.running.fleet_manifest import ChannelManifests
 from reactor.errors import ReactorError
-from reactor.fleet.bucket_names import EVENTS, SLOTS
+from reactor.fleet.bucket_names import EVENTS, REGISTRATIONS, SLOTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.incoming import Arrived
@@ -43,6 +43,32 @@ def fleet(tmp_path_factory):
     made.start()
     yield made
     made.fleet_server.server.kill()
+
+
+async def test_a_host_registers_what_is_stable_and_nothing_that_fails(fleet):
+    host, channel = fleet.host("reg1", ["registering"]), "registering"
+    entry = (
+        "{{cluster: prod, service: {}, protocol: http, address: 192.0.2.1, port: 80, priority: 10, ttl: {}}}"
+    )
+    resources = "".join(
+        f"  - exec: [{name}: {{command: '{command}', register_when_stable: [{entry.format(name, ttl)}]}}]\n"
+        for name, command, ttl in (("web", "true", "3s"), ("cache", "true", "1h"), ("db", "false", "1h"))
+    )
+    async with fleet.operator() as js:
+        with host.following():
+            await fleet.put(js, channel, resources)
+            await host.phase(js, "failed", channel=channel)
+            found: dict[str, int] = {}
+            with trio.fail_after(PATIENCE):
+                async with js.reading(REGISTRATIONS) as entries:
+                    async for each in entries:
+                        if each is not None:
+                            service = json.loads(each.data)["service"]
+                            found[service] = found.get(service, 0) + 1
+                        if found.get("web", 0) > 1 and "cache" in found:
+                            break
+    assert sorted(found) == ["cache", "web"]  # and web again, at a third of its time to live
+    assert "published nowhere" not in host.said()
 
 
 async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):

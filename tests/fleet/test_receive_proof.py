@@ -179,6 +179,7 @@ CHANGES = {
     "facts": lambda host: host.__dict__.update(facts={"fleet": {**FACTS["fleet"], "name": "web2"}}),
     "environment": lambda _: os.environ.update(COLOUR="red"),
     "a pause": lambda host: (host.state / "pauses.json").touch(),
+    "a run that did not begin": lambda host: (host.state / "refused.json").touch(),
     "a new module": lambda host: (host.state.parent / "modules/new.py").touch(),
     "another run": write_event,
     "no journal": lambda host: (host.state / "journal.sqlite").unlink(),

@@ -19,7 +19,7 @@ def test_nats_server_accepts_the_configuration_of_the_page(tmp_path):
          "-subj", "/CN=nats1", "-days", "1", "-keyout", key, "-out", certificate],
         check=True, capture_output=True,
     )  # fmt: skip
-    [server, gateway] = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    [server, gateway] = re.findall(r"```text\n([^$].*?)```", PAGE.read_text(), re.DOTALL)
     text = server + gateway
     changed = text.replace("/etc/nats/", f"{tmp_path}/").replace("/var/lib/nats", f"{tmp_path}/js")
     (tmp_path / "server.conf").write_text(changed)

@@ -1,14 +1,18 @@
 """The servers stop while commands of an operator follow the fleet: each says so, and goes on when they are back."""
 
+import os
+
 import pytest
 import trio
 from fleet_server import FleetServer
-from nats_servers import PATIENCE
+from nats_servers import PATIENCE, NatsServer
 from processes_of_cli import spawned
 from real_hosts import RealFleet
 
 from reactor.fleet.bucket_names import COUNTS
-from reactor.fleet.operator.session import save_servers
+from reactor.fleet.operator import session
+from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
+from reactor.fleet.operator.session import follow_servers, operator_session, save_servers
 
 
 @pytest.fixture
@@ -87,3 +91,36 @@ def test_counting_goes_on_when_the_servers_are_back(fleet, tmp_path):
         )  # one may have been written while the server was stopped
         process.terminate()
         assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+async def test_what_follows_goes_to_the_servers_that_are_named_later(fleet, tmp_path, monkeypatch, is_up):
+    monkeypatch.setattr(session, "INTERVAL", 0.01)
+    home, old = str(tmp_path / "operator"), fleet.fleet_server.server
+    accounts = (
+        (tmp_path / "operator/accounts.conf").read_text().replace('dir: "accounts"', 'dir: "{directory}/jwt"')
+    )
+    with NatsServer(tmp_path / "new", accounts) as new:
+        async with operator_session(home, seconds=PATIENCE) as js, trio.open_nursery() as nursery:
+            connection = js.connection
+            nursery.start_soon(follow_servers, connection, home, OPERATOR_CREDENTIALS)
+            with connection.messages("reactor.join") as messages:
+                (tmp_path / "operator/servers.json").write_text('{"servers": [')  # half a copy
+                if not is_up:
+                    old.kill()
+                arrived = trio.Event()
+                with connection.watched(lambda status: arrived.set() if status.up else None):
+                    save_later(home, [new.url])
+                    with trio.fail_after(PATIENCE):
+                        await arrived.wait()
+                assert connection.status.server == new.url
+                await connection.publish("reactor.join", b"host")
+                with trio.fail_after(PATIENCE):
+                    assert (await messages.get()).data == b"host"
+            nursery.cancel_scope.cancel()
+
+
+def save_later(home, urls):
+    """Replace a damaged servers.json."""
+    os.unlink(os.path.join(home, session.SERVERS))
+    save_servers(home, urls, None)

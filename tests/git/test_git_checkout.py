@@ -3,10 +3,12 @@
 import os
 import stat
 import time
+from types import SimpleNamespace
 
 import pytest
 import trio
-from git_worlds import FILES, Origin, git
+from git_worlds import FILES, Origin, Place, git
+from one_shot import checked
 
 from reactor import ResourceError
 from reactor.engine.events import Output, Result
@@ -104,6 +106,62 @@ async def test_a_history_that_was_written_again_is_followed_without_force(place)
     place.origin.commit({"README": "another\n"})
     await place.must_change()
     assert place.files() == {**FILES, "README": "another\n"}
+
+
+@pytest.mark.parametrize(("old", "new"), [("release", "release/1.0"), ("release/1.0", "release")])
+async def test_a_branch_of_the_server_that_took_the_place_of_another_is_checked_out(place, old, new):
+    """To git, one is a file where the other needs a directory."""
+    place.origin.commit({}, old)
+    await place.must_change(revision=old)
+    git(place.origin.path, "branch", "--move", old, new)
+    place.origin.commit(NEW, new)
+    await place.must_change(revision=new)
+    assert (place.branch(), place.files()) == (new, {**FILES, **NEW})
+
+
+async def test_a_branch_in_the_way_with_commits_of_its_own_is_kept_without_force_and_kept_by_git_with_it(
+    place,
+):
+    await place.must_change()
+    git(place.path, "switch", "--quiet", "-c", "release")
+    git(place.path, "commit", "--quiet", "--allow-empty", "-m", "mine")
+    mine = place.head()
+    git(place.path, "switch", "--quiet", "main")
+    place.origin.commit(NEW, "release/1.0")
+    assert await place.must_fail(revision="release/1.0") == f"{place.path} has commits that no server has"
+    assert git(place.path, "rev-parse", "release") == mine
+    said = await place.must_change(revision="release/1.0", force=True)
+    assert said.endswith("discarded local commits")
+    assert mine in git(place.path, "reflog", "--format=%H", "refs/reactor/discarded")
+
+
+async def test_a_repository_of_sha256_is_cloned(tmp_path):
+    git(tmp_path, "init", "--quiet", "--object-format=sha256", "--initial-branch=main", "server")
+    git(tmp_path / "server", "commit", "--quiet", "--allow-empty", "-m", "first")
+    place = Place(tmp_path / "app", SimpleNamespace(path=tmp_path / "server"))
+    await place.must_change()
+    assert place.head() == git(tmp_path / "server", "rev-parse", "HEAD")
+
+
+async def test_a_tag_that_moved_to_a_commit_that_is_here_moves_here_too(place):
+    place.origin.tag("v1")
+    second = place.origin.commit(NEW)
+    await place.must_change(revision="v1")
+    await place.must_change(revision="main")
+    git(place.origin.path, "tag", "--force", "v1", second)
+    place.origin.commit({"README": "third\n"})
+    await place.must_change(revision="v1")
+    assert git(place.path, "rev-parse", "v1") == second
+
+
+async def test_a_change_that_git_was_told_not_to_see_is_named_when_it_is_in_the_way(place):
+    await place.must_change()
+    git(place.path, "update-index", "--skip-worktree", "README")
+    (place.path / "README").write_text("local\n")
+    place.origin.commit({"README": "new\n"})
+    result, said = await place.converge()
+    assert (result, said.rpartition(" ")[2]) == (Result.FAILED, "README"), said
+    assert (place.path / "README").read_text() == "local\n"
 
 
 async def test_another_url_is_another_remote(place, tmp_path):
@@ -309,6 +367,15 @@ async def test_without_submodules_their_directories_stay_empty(place, tmp_path):
     place.origin.commit({})
     await place.must_change()
     assert os.listdir(place.path / "lib") == []
+
+
+async def test_a_submodule_on_this_host_is_not_fetched_and_the_error_says_what_to_do(place, tmp_path):
+    (tmp_path / "library").mkdir()
+    git(place.origin.work, "submodule", "--quiet", "add", Origin(tmp_path / "library").path, "lib")
+    place.origin.commit({})
+    check = await checked(place.resource(submodules=True))
+    assert (check.result, "write another URL into .gitmodules" in check.hint) == (Result.FAILED, True)
+    assert not place.path.exists()
 
 
 async def test_events_of_untracked_files_start_no_git(place):

@@ -16,6 +16,8 @@ from loopback import LoopbackServer
 from ports import free_port
 
 from reactor.engine.events import Result
+from reactor.roles.errors import RoleError
+from reactor.roles.git import repository
 
 PASSWORD = "p4ss-w0rd"
 
@@ -88,6 +90,48 @@ def test_a_password_is_sent_to_the_server_and_shown_nowhere(place, tmp_path, sta
         assert secret not in done.stdout + done.stderr + wrong.stdout + wrong.stderr
         assert not [path for path in written if secret.encode() in path.read_bytes()]
     assert server.base in git(place.path, "remote", "get-url", "origin")
+
+
+class ElsewhereHandler(SimpleHTTPRequestHandler):
+    """Redirects the first request to a server that asks for a password, as an attacker's may."""
+
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("Location", f"{self.server.other}{self.path}")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nobody reads it."""
+
+
+@contextmanager
+def redirected(user):
+    """The URL of a repository, with credentials of ``user``, at a server that leads to another; what that one was told."""
+    with LoopbackServer(PasswordHandler) as other, LoopbackServer(ElsewhereHandler) as server:
+        other.asked, server.other = [], other.base
+        yield f"{server.base}/origin.git".replace("http://", f"http://{user}@"), other.asked
+
+
+async def test_a_server_that_is_redirected_to_gets_no_password(place):
+    with redirected(f"ada:{PASSWORD}") as (url, told):
+        result, said = await place.converge(url=url)
+        assert result is Result.FAILED
+        assert "could not read Username" in said
+    assert set(told) == {None}
+
+
+def test_a_server_that_a_role_is_redirected_to_gets_no_password():
+    with redirected(f"ada:{PASSWORD}") as (url, told), pytest.raises(RoleError):
+        repository(url).commit_of("main")
+    assert set(told) == {None}
+
+
+def test_a_password_that_git_can_not_pass_on_is_refused(place):
+    url = "https://ada:two%0Alines@example.org/app.git"
+    with pytest.raises(ValueError, match="can't have a line break"):
+        place.resource(url=url)
+    with pytest.raises(RoleError, match="can't have a line break"):
+        repository(url)
 
 
 @pytest.fixture

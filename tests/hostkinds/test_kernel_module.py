@@ -60,7 +60,7 @@ def kernel(tmp_path, monkeypatch):
     (release / "modules.builtin").write_text("kernel/fs/ext4/ext4.ko\nkernel/net/tun-x.ko.xz\n")
     monkeypatch.setattr(modules, "_RELEASES", (str(tmp_path / "none"), str(tmp_path / "lib")))
     monkeypatch.setattr(modules, "_KNOWN", str(tmp_path / "known"))
-    monkeypatch.setattr(modules, "_capabilities", lambda: 1 << modules._CAP_SYS_MODULE)
+    monkeypatch.setattr(modules, "effective_capabilities", lambda: 1 << modules._CAP_SYS_MODULE)
     return listed
 
 
@@ -181,7 +181,7 @@ async def test_where_modules_can_not_be_loaded_a_dry_run_says_so(kernel, monkeyp
         case "no modules":
             monkeypatch.setattr(modules, "LOADED", str(tmp_path / "none"))
         case "container":
-            monkeypatch.setattr(modules, "_capabilities", lambda: 0)
+            monkeypatch.setattr(modules, "effective_capabilities", lambda: 0)
         case "closed":
             (tmp_path / "disabled").write_text("1\n")
             monkeypatch.setattr(modules, "_DISABLED", str(tmp_path / "disabled"))

@@ -528,6 +528,7 @@ async def test_a_mount_that_no_line_mentions_can_not_be_undone(point):
         ({"ensure": "absent", "name": "/"}, "/ can't be absent"),
         ({"ensure": "unmounted", "name": "/proc", **TMPFS}, "/proc can't be unmounted"),
         ({"fstype": "tmpfs"}, "device is required"),
+        ({}, "device and fstype are required"),
         ({"device": "tmpfs", "ensure": "present"}, "fstype is required"),
         ({**TMPFS, "fstype": "tmp;fs"}, "not a type of file system"),
         ({**TMPFS, "device": "a\nb"}, "write a device"),

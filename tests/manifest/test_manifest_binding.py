@@ -281,6 +281,10 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
             "it is the name of the resource: write '- /b:' below 'page:'",
         ),
         (
+            "resources: [{page: [page: {path: /b, ensure: present}]}]",
+            "it is the name of the resource: write '- /b:' below 'page:'",
+        ),
+        (
             "resources: [{page: {dest: /b, ensure: present}}]",
             "it is the name of the resource: write '- /b:' below 'page:'",
         ),

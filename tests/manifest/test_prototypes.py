@@ -74,14 +74,32 @@ VALUES = {
 }
 
 
+COMMANDS = {
+    "creates": ("/made/{n}", "/made/{n}/", "made", "~"),
+    "command": (
+        "'touch /made/{n}'",
+        "'touch \"/made/{n}'",
+        "'echo > /made/{n}'",
+        "''",
+        "'touch {{{{ 1 + 1 }}}}'",
+    ),
+    "provider": ("shell", "posix", "bash"),
+    "onlyif": ("'test -e /a {n}'", '"test \'x"', "[true]"),
+    "environment": ("[A={n}]", "A={n}", "PATH=/bin"),
+    "timeout": ("5", "5s", "soon"),
+    "umask": ('"0027"', "0027", "27"),
+}
+
+
 VALID = ("content", "mode", "owner", "meta", "alias", "control")
 
 
-def item(choose, number, keys, nasty):
-    name = choose.choice(NAMES) if choose.random() < nasty else f"/a/{number}"
+def item(choose, name, keys, values, nasty):
+    number = name.rpartition("/")[2]
+    name = choose.choice(NAMES) if choose.random() < nasty else name
     lines = [f"    - {name.format(n=number)}:"]
     for key in keys:
-        value = choose.choice(VALUES[key]) if choose.random() < nasty else VALUES[key][0]
+        value = choose.choice(values[key]) if choose.random() < nasty else values[key][0]
         lines.append(f"        {key}: {value.format(n=number)}")
     return "\n".join(lines)
 
@@ -90,6 +108,7 @@ def manifest(choose):
     nasty = choose.choice((0, 0.02, 0.3))
     keys = [*VALUES] if nasty > 0.1 else VALID
     shapes = [("content",), *(tuple(choose.sample(keys, choose.randint(0, 3))) for _ in range(3))]
+    commands = [tuple(choose.sample([*COMMANDS], choose.randint(0, 2))) for _ in range(2)]
     strange = choose.choice(
         ["", "", ", meta: {noop: true}", ", content: 'x {{ 1 }}'", ", xattrs: {user.a: b}"]
     )
@@ -99,7 +118,9 @@ def manifest(choose):
             "resources:",
             "  - file:",
             *first,
-            *(item(choose, n, choose.choice(shapes), nasty) for n in range(30)),
+            *(item(choose, f"/a/{n}", choose.choice(shapes), VALUES, nasty) for n in range(30)),
+            "  - exec:",
+            *(item(choose, f"touch /b/{n}", choose.choice(commands), COMMANDS, nasty / 4) for n in range(10)),
             "",
         ]
     )
@@ -131,6 +152,7 @@ def of_resource(resource):
         list(properties.items()),
         types,
         fields_set,
+        resource.__pydantic_private__,
         resource.model_dump(),
     )
 
@@ -138,7 +160,12 @@ def of_resource(resource):
 def test_with_and_without_prototypes_a_manifest_is_the_same(tmp_path, monkeypatch):
     choose, made, valid = random.Random(SEED), [], 0
     original = Prototypes.add
-    monkeypatch.setattr(Prototypes, "add", lambda *of: made.append(original(*of)) or made[-1])
+
+    def add(prototypes, *item):
+        made.append((prototypes._model.kind, original(prototypes, *item)))
+        return made[-1][1]
+
+    monkeypatch.setattr(Prototypes, "add", add)
     for number in range(60):
         path = tmp_path / f"{number}.yaml"
         path.write_text(text := manifest(choose))
@@ -147,6 +174,7 @@ def test_with_and_without_prototypes_a_manifest_is_the_same(tmp_path, monkeypatc
         monkeypatch.setattr(binding, "_LONG", 10**6)
         assert seen(path) == with_prototypes, f"seed {SEED}:\n{text}"
         valid += isinstance(with_prototypes, tuple)
-    assert made.count(True) > 100
-    assert made.count(False) > 100
+    for kind in ("file", "exec"):
+        assert made.count((kind, True)) > 100
+        assert made.count((kind, False)) > 100
     assert 10 < valid < 50

@@ -6,6 +6,7 @@ world of their own, which `tests/systemd/with-systemd` makes and throws away.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -20,7 +21,12 @@ def _say(line: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    """Exit code 1 where a promise is broken."""
+    """Exit code 1 where a promise is broken, 2 where no cell has such a name."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("words", nargs="*")
+    words = parser.parse_args(words).words
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "1"
         world = str(HERE.parent / "systemd" / "with-systemd")
@@ -44,6 +50,8 @@ def main(words: list[str]) -> int:
         for each in bad:
             _say("\n    ".join((f"  {each.cell}", *each.breaches)))
         asked, broken = asked + len(found), broken + len(bad)
+    if not asked:
+        parser.error(f"no cell has a name that begins with {' or '.join(map(repr, words))}")
     _say(f"{'all':<20}{asked:>8}{broken:>8}")
     return 1 if broken else 0
 

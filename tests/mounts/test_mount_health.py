@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 import trio
+from one_shot import converged
 from served import served, until, wait_until
 
 from reactor import mountinfo
+from reactor.engine.events import Result
 from reactor.resource import mount_health
 from reactor.resource.mount_health import FragileMounts, fragile_mounts
 from reactor.resource.plan import ResourceError
+from reactor.resources.filesystem import Filesystem
 
 
 def line_of(point, fstype):
@@ -221,3 +224,17 @@ def test_a_user_who_hangs_for_us_does_not_outlive_the_run(mount, short_mount_tim
     mount.stop()
     trio.run(ask_in_vain)
     wait_until(lambda: not askers_of(mount.point))
+
+
+async def test_a_file_system_of_xfs_is_not_made_beside_a_mount_that_does_not_answer(
+    mount, short_mount_timeout, tmp_path
+):
+    """mkfs.xfs, xfs_admin and xfs_growfs look at every mount, and would wait without a word."""
+    wanted = Filesystem(name=str(tmp_path / "disk"), fstype="xfs", size="320m")
+    mount.stop()
+    result, words = await converged(wanted)
+    assert (result, "the programs of xfs look at every mount, and fuse" in words) == (Result.FAILED, True), (
+        words
+    )
+    assert f"at {mount.point} does not answer" in words
+    assert not Path(wanted.name).exists()

@@ -224,6 +224,12 @@ class Box:
         self.letters = []
         self.logins = []
 
+    async def handle_RCPT(self, _server, _session, envelope, address, _options):  # noqa: N802 - a name of the library
+        if address.startswith("nobody@"):
+            return "550 5.1.1 no such\x1b user"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
     async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - a name of the library
         self.letters.append(envelope)
         return "250 accepted"
@@ -293,17 +299,30 @@ async def test_no_name_can_add_a_header_field_or_a_recipient(box):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "message", "hint"),
     [
-        ({"password": "wrong"}, "answers 535"),
-        ({"ca_file": None}, "certificate"),
-        ({"tls": "none", "user": None, "password": None}, "answers 530"),
+        ({"password": "wrong"}, "answers 535", "it says: 5.7.8 Authentication credentials invalid"),
+        ({"ca_file": None}, "the certificate of the mail server is refused", "ca_file"),
+        (
+            {"tls": "none", "user": None, "password": None},
+            "answers 530",
+            "Must issue a STARTTLS command first",
+        ),
+        ({"tls": "implicit"}, "speaks no TLS", "starttls for 587"),
+        ({"to": ["nobody@example.org"]}, "refuses every recipient", r"550 5.1.1 no such\x1b user"),
     ],
 )
-async def test_a_mail_that_is_not_accepted_says_why(box, change, message):
-    with pytest.raises(SendError, match=message):
+async def test_a_mail_that_is_not_accepted_says_why_and_what_to_do(box, change, message, hint):
+    with pytest.raises(SendError, match=message) as caught:
         await send(Channel(mail=secure(box, **change)), MESSAGE)
+    assert hint in caught.value.hint
     assert box.letters == []
+
+
+async def test_who_does_not_get_a_mail_is_named_though_others_get_it(box):
+    refused = await send(Channel(mail=secure(box, to=["ops@example.org", "nobody@example.org"])), MESSAGE)
+    assert refused == r"the mail server refuses nobody@example.org: 550 5.1.1 no such\x1b user"
+    assert [letter.rcpt_tos for letter in box.letters] == [["ops@example.org"]]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away")
@@ -429,6 +448,28 @@ async def test_a_server_that_is_down_for_an_hour_loses_nothing_and_gets_no_flood
     }
     assert warnings[1:] == ["notify ops: messages are delivered again"]
     assert await attempts(hook, mock_clock, sending, 3600) == []
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_refused_recipient_is_warned_of_once_and_the_others_get_each_message_once(
+    autojump_clock, tmp_path, nursery, monkeypatch
+):
+    sent, warnings = [], []
+
+    async def accepted_for_some(_channel, message):
+        sent.append([alert.ref for alert in message.alerts])
+        return "the mail server refuses nobody@example.org: 550 no such user"
+
+    monkeypatch.setattr("reactor.notify.run_notifications.send", accepted_for_some)
+    running = notifications({"ops": Channel(command=("/bin/true",))}, tmp_path, warnings)
+    await nursery.start(running.run)
+    for ref in ("file#/a", "file#/b"):
+        running(failed(ref))
+        await trio.sleep(3600)
+    assert sent == [["file#/a"], ["file#/b"]]
+    assert warnings == [
+        "notify ops: the mail server refuses nobody@example.org: 550 no such user; the others get the message"
+    ]
     nursery.cancel_scope.cancel()
 
 

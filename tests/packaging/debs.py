@@ -1,10 +1,12 @@
-"""The package, and the version before it."""
+"""The package, the version before it, and which releases are asked for."""
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -30,3 +32,14 @@ def version_before(deb: Path, target: Path) -> Path:
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(unpacked)
     return before
+
+
+def named_among(known: Sequence[str], words: list[str], about: str | None) -> Sequence[str]:
+    """Those of ``known`` that are named, or all. Ends the program for any other word, and for --help."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="|".join(known))
+    names = parser.parse_args(words).names
+    for name in names:
+        if name not in known:
+            parser.error(f"invalid choice: {name!r}")
+    return names or known

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from debs import LIFE, copy_of_checkout, version_before
+from debs import LIFE, copy_of_checkout, named_among, version_before
 
 HERE = Path(__file__).parent
 WITH_SYSTEMD = HERE.parent / "systemd" / "with-systemd"
@@ -86,18 +86,19 @@ def play(release: str, place: Path) -> None:
     booted.run(*booted.take(WITH_SYSTEMD), *booted.take(LIFE, before, after))
 
 
-def main(releases: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Play all releases, or those that are named."""
+    releases = named_among(RELEASES, words, __doc__)
     if os.geteuid():
         sys.exit("only root may mount and boot what this needs")
     if not shutil.which("debootstrap"):
         sys.exit("missing: debootstrap: apt-get install debootstrap")
     os.umask(0o022)
-    for release in releases or RELEASES:
+    for release in releases:
         with tempfile.TemporaryDirectory(prefix=f"{release}-") as place:
             os.chmod(place, 0o755)
             play(release, Path(place))
-    print("all claims hold on", *(releases or RELEASES))
+    print("all claims hold on", *releases)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "packaging"))
 
-from debs import copy_of_checkout  # noqa: E402
+from debs import copy_of_checkout, named_among  # noqa: E402
 from run import WITH_SYSTEMD, Root, bare  # noqa: E402
 
 RELEASE = "bookworm"
@@ -61,8 +61,9 @@ def play(root: Root, script: str, *words: str) -> None:
     root.run(*root.take(WITH_SYSTEMD), path, "twice", *words)
 
 
-def main(names: list[str]) -> None:
+def main(words: list[str]) -> None:
     """All of it, or what is named. Ends with 1 when a claim does not hold."""
+    names = named_among(("drupal", *HOSTS), words, __doc__)
     if os.geteuid():
         sys.exit("only root may mount and boot what this needs")
     if not shutil.which("debootstrap"):
@@ -75,7 +76,7 @@ def main(names: list[str]) -> None:
         shutil.copy("/etc/ssl/certs/ca-certificates.crt", first.path / "etc/ssl/certs/ca-certificates.crt")
         copy_of_checkout(first.path / "srv/reactor")
         first.run("/srv/reactor/scripts/setup")
-        for name in names or ("drupal", *HOSTS):
+        for name in names:
             print(f"== {name}", flush=True)
             root = first.copy(name)
             if name == "drupal":

@@ -47,11 +47,11 @@ def public(keys, name):
 
 
 class Repository:
-    def __init__(self, place, tree, keys):
+    def __init__(self, place, tree, keys, *options):
         self.place, self.tree, self.keys = place, tree, keys
         self.url = f"file://{place}"
         place.mkdir()
-        self.git("init", "-q", "-b", "main")
+        self.git("init", "-q", "-b", "main", *options)
 
     def git(self, *words):
         environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
@@ -97,6 +97,12 @@ def test_a_commit_needs_no_lock_and_no_server_once_it_is_there(tree, repo):
     site(tree, source=repo.url, revision=repo.first)
     assert content(tree) == "one w"
     repo.place.rename(tree.place / "gone")
+    assert content(tree) == "one w"
+
+
+def test_a_repository_whose_commits_have_ids_of_sha256_is_read(tree, keys, tmp_path):
+    repo = Repository(tmp_path / "repo", tree, keys, "--object-format=sha256")
+    site(tree, source=repo.url, revision=repo.commit("one"))
     assert content(tree) == "one w"
 
 

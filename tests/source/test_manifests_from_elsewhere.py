@@ -435,9 +435,24 @@ def test_a_run_starts_with_the_last_valid_version_while_the_newest_is_invalid(se
     inputs, loader, before = newest_is_invalid(tmp_path, server)
     loaded = loader.load(inputs)
     assert (loaded.path, loaded.files) == (before.path, before.files)
-    assert [each.split(":")[0] for each in loaded.warnings] == [
-        "the newest version of the manifest is invalid"
-    ]
+    assert loaded.rejected is not None
+    assert "the list is not closed" in loaded.rejected.message
+
+
+def test_a_run_that_starts_with_the_last_valid_version_says_that_the_newest_is_rejected(server, tmp_path):
+    newest_is_invalid(tmp_path, server)
+    with converger(tmp_path, server.url) as process:
+        events = (json.loads(line) for line in process.stdout)
+        [problem] = next(each for each in events if each["event"] == "reloadrejected")["problems"]
+        asked = len(server.asked)
+        wait_until(lambda: len(server.asked) >= asked + 5)
+        assert "rejected" in subprocess.run(
+            [sys.executable, "-m", "reactor", "status", "--state-dir", tmp_path / "state"],
+            capture_output=True, check=False, text=True,
+        ).stdout  # fmt: skip
+        process.send_signal(signal.SIGTERM)
+        assert [each for each in events if each["event"] == "reloadrejected"] == [], "it is said once"
+    assert "the list is not closed" in problem
 
 
 def test_a_run_that_has_started_leaves_its_version_in_force_instead(server, tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from own_world import use_own_world
-from unit_worlds import Unit
+from unit_worlds import Unit, remove_units
 
 HERE = Path(__file__).parent
 
@@ -18,6 +18,12 @@ def unhurried(monkeypatch):
     """Who shares a reload of systemd has time to come: on a busy machine, the next one may come late."""
     monkeypatch.setattr("reactor.resources.service.daemon_reload.GATHER", 0.5)
     monkeypatch.setattr("reactor.resources.service.daemon_reload.LONGEST", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def no_unit_is_left():
+    yield
+    remove_units()
 
 
 @pytest.fixture

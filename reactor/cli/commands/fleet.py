@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHORTEST_LIFE = 3600
 """Seconds for which credentials are good at least."""
 _SECTIONS = {
-    "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel", "revoke"),
+    "Set up": ("init", "doctor", "invite", "join", "admit", "keys", "expel", "revoke", "backup", "restore"),
     "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
     "Roll out": (
         "drive",
@@ -239,3 +239,50 @@ def free(host: str, home: str, form: Format) -> None:
     from reactor.cli.running.fleet import free_host
 
     free_host(home, host, form)
+
+
+@fleet.command(short_help="Save what the servers keep of a fleet into a file.")
+@click.argument("file")
+@home_option
+@format_option("what was saved as JSON")
+def backup(file: str, home: str, form: Format) -> None:
+    """Save all that the servers keep of the fleet into FILE: channels, hosts, releases, secrets, reports and events.
+
+    FILE appears, or is replaced, when all is saved; only its owner can read it. Secrets in it are encrypted as on the
+    servers, and all else is readable. It does not have the keys: back up the directory of the operator, too.
+
+    Exit codes: 0 saved; 1 no room, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet backup /srv/backup/fleet.zip
+    """
+    from reactor.cli.running.fleet_backup import save
+
+    save(home, file, form)
+
+
+@fleet.command(short_help="Restore what 'backup' saved on new servers.")
+@click.argument("file")
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 5),
+    help="The number of copies of each stream.  [default: that of the streams there; without any, 3 in a cluster of three, else 1]",
+)
+@click.option("--replace", is_flag=True, help="Delete what the servers have in these streams now.")
+@home_option
+@format_option("what was restored as JSON")
+def restore(file: str, replicas: int | None, replace: bool, home: str, form: Format) -> None:
+    """Restore all that 'reactor fleet backup' saved into FILE, on servers with the accounts of this fleet.
+
+    All of FILE is checked before anything is changed. If a restore has not ended, give it again, with --replace.
+
+    Exit codes: 0 restored; 1 FILE is damaged or of another fleet, the servers have data, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet restore /srv/backup/fleet.zip
+    """
+    from reactor.cli.running.fleet_backup import restore_from
+
+    restore_from(home, file, form, replicas=replicas, replace=replace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,17 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_manifest
-from reactor.cli.messages import fail, fail_for, reporting_manifest_errors, with_hint
+from reactor.cli.messages import (
+    fail,
+    fail_for,
+    notice,
+    reporting_manifest_errors,
+    reporting_refusals,
+    warn,
+    with_hint,
+)
 from reactor.cli.options.inputs import external_option, inputs_options, manifests_argument
+from reactor.cli.options.state_dir import directory_of, state_dir_option
 from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:
@@ -30,6 +39,7 @@ FORMATS = {
 }
 """The formats, each with the file name suffixes that select it."""
 
+STATES = ("ok", "changed", "would_change", "failed", "blocked", "waiting", "skipped", "unknown")
 DEFAULT_DEPTH = 2
 
 
@@ -57,6 +67,20 @@ DEFAULT_DEPTH = 2
     metavar="N",
     help=f"Include neighbours up to N edges away.  [default: {DEFAULT_DEPTH}]",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="REF",
+    shell_complete=complete_manifest,
+    help="Export only these resources. REF may be a glob: 'service#*', 'file#/etc/*'. Repeatable.",
+)
+@click.option(
+    "--in-state",
+    multiple=True,
+    type=click.Choice(STATES),
+    help="Export only resources in this state: by the active run or at the end of the last one, with --state by a dry run. Repeatable.",
+)
+@state_dir_option
 @external_option
 @inputs_options
 def graph(
@@ -66,6 +90,9 @@ def graph(
     state: bool,
     around: str | None,
     depth: int | None,
+    only: tuple[str, ...],
+    in_state: tuple[str, ...],
+    state_dir: str | None,
     external: tuple[str, ...],
     inputs: Callable[[], Inputs],
 ) -> None:
@@ -76,6 +103,9 @@ def graph(
     only on the manifest, so it can be kept in version control. The html page works offline: it pans, zooms, searches
     and shows properties. svg and html need no other program; png needs Graphviz.
 
+    Of a large graph, --around, --only and --in-state export a part: the resources that fit all of them. An order that leads through
+    others is kept as one edge.
+
     Exit codes: 0 done; 1 the export failed; 2 bad usage or an invalid manifest.
 
     \b
@@ -83,8 +113,9 @@ def graph(
       reactor graph site.yaml -o site.html
       reactor graph --state --format svg site.yaml > site.svg
       reactor graph --around 'file#/etc/nginx' --format mermaid site.yaml
+      reactor graph --in-state failed --in-state blocked -o failed.svg site.yaml
     """
-    from reactor.graph.select import around as neighbourhood
+    from reactor.graph.select import restricted
     from reactor.loading import load
 
     form = form or _guess(output)
@@ -93,13 +124,21 @@ def graph(
     trust = nullcontext() if state else trust_everybody()
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust:
         whole = load(manifests, inputs(), external).graph
-        shown = (
-            whole
-            if around is None
-            else neighbourhood(whole, around, DEFAULT_DEPTH if depth is None else depth)
-        )
-    states = _states(whole) if state else None
+        shown = _part(whole, around, DEFAULT_DEPTH if depth is None else depth, only)
+    states = _states(whole) if state else _known_states(directory_of(state_dir)) if in_state else None
+    if in_state and states is not None:
+        shown = restricted(shown, {ref for ref in shown.refs if states.get(ref, "unknown") in in_state})
+        if not shown.refs:
+            notice(f"no resource has the state {' or '.join(in_state)}", None)
     _write(_exported(shown, form, states), output)
+
+
+def _part(whole: Graph, around: str | None, depth: int, only: tuple[str, ...]) -> Graph:
+    """The resources near ``around`` that match ``only``. Raises ManifestError."""
+    from reactor.graph import select
+
+    near = whole if around is None else select.around(whole, around, depth)
+    return select.restricted(near, select.matching(whole, only)) if only else near
 
 
 def _check_usage(form: str, output: Path | None, around: str | None, depth: int | None) -> None:
@@ -132,6 +171,27 @@ def _states(whole: Graph) -> dict[str, str]:
     if interruption.taken:
         raise click.exceptions.Exit(exitcodes.signal_code(interruption.number))
     return states
+
+
+def _known_states(directory: str) -> dict[str, str]:
+    """The state of each resource by the active run, else at the end of the last one. Checks nothing."""
+    from reactor.control.client import Client, NoRunError
+    from reactor.control.last_run import last_status
+    from reactor.control.pause_file import PauseFile
+    from reactor.control.protocol import StatusQuery
+    from reactor.journal.history import History, HistoryError
+
+    query = StatusQuery(everything=True)
+    with reporting_refusals():
+        try:
+            answer = Client(directory).status(query)
+        except NoRunError:
+            try:
+                with closing(History(directory, at_once=True)) as history:
+                    answer = last_status(PauseFile(directory, warn), history, query)
+            except HistoryError as error:
+                fail_for(error, 1)
+    return {record["ref"]: record["state"] for record in answer["resources"]}
 
 
 def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:

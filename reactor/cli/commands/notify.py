@@ -72,11 +72,11 @@ def _try(name: str, channel: Channel, manifest: str) -> bool:
     from reactor.notify.sender import send
 
     try:
-        trio.run(send, channel, Message(name, manifest, (), is_test=True))
+        refused = trio.run(send, channel, Message(name, manifest, (), is_test=True))
     except SendError as error:
         click.echo(redact(f"{name}: not accepted: {error.message}"))
         if error.hint:
-            click.echo(f"    hint: {error.hint}")
+            click.echo(redact(f"    hint: {error.hint}"))
         return False
-    click.echo(f"{name}: accepted")
-    return True
+    click.echo(f"{name}: accepted" if refused is None else redact(f"{name}: accepted for some: {refused}"))
+    return refused is None

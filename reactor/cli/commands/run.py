@@ -158,6 +158,7 @@ def run(
         return
     from reactor.cli.options.network import RunNetwork
     from reactor.cli.running.converge import ConvergeCommand
+    from reactor.cli.running.state import recording_refused_run
     from reactor.journal.state_directory import locate
     from reactor.secrets.reader import RunSecrets
 
@@ -182,7 +183,8 @@ def run(
         network=network, registration=None if noop else registration, parameters=parameters,
         differs=differs, is_plain=may_ask and _is_plain(click.get_current_context()),
     )  # fmt: skip
-    ended, interruption = asked.converge(endpoint, ui)
+    with recording_refused_run(None if noop or monitor_only else location, manifests):
+        ended, interruption = asked.converge(endpoint, ui)
     cut_short = interruption.cut_short or (converge_once and interruption.left_work)
     raise click.exceptions.Exit(
         exitcodes.signal_code(interruption.number)

@@ -36,8 +36,8 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     REF-GLOB selects resources, such as 'file#/etc/*'. They are shown whether or not they are as desired.
 
     Exit codes: 0 all resources (or all selected ones) are as desired; 1 a resource failed, is blocked or is still being
-    worked on, or the changed manifest is invalid; 2 no run is active and the last one left nothing failed or blocked,
-    no resource matches, or bad usage.
+    worked on, the changed manifest is invalid, or the last run did not begin; 2 no run is active and the last one left
+    nothing failed or blocked, no resource matches, or bad usage.
 
     \b
     Examples:
@@ -77,19 +77,24 @@ def _show_last_run(directory: str, query: StatusQuery, form: Format) -> int:
     from reactor.control.last_run import last_status
     from reactor.control.names import UnknownNameError
     from reactor.control.pause_file import PauseFile
+    from reactor.control.refused_run import read_refused_run
     from reactor.journal.history import History, HistoryError, NoHistoryError
 
+    refused = read_refused_run(directory)
     try:
         with closing(History(directory, at_once=True)) as history:
-            answer = last_status(PauseFile(directory, warn), history, query)
+            answer = {**last_status(PauseFile(directory, warn), history, query), "refused": refused}
     except UnknownNameError as error:
         fail_for(error)
     except HistoryError as error:
         if not isinstance(error, NoHistoryError):
             warn(str(error))
-        if form == "json":
+        if refused is not None:
+            empty: dict[str, Any] = {"ended": None, "counts": {}, "watchers": [], "resources": []}
+            _show({"run": None, **empty, "refused": refused}, form)
+        elif form == "json":
             _show({"run": None, "resources": []}, form)
-        return exitcodes.NOT_KNOWN
+        return exitcodes.NOT_KNOWN if refused is None else exitcodes.NOT_CONVERGED
     _show(answer, form)
     return _exit_code_of_last_run(answer, named=query.match is not None)
 
@@ -105,6 +110,8 @@ def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
 
 def _exit_code_of_last_run(answer: dict[str, Any], *, named: bool) -> int:
     """The code of the last run, if it left problems. What it left as desired may have drifted since."""
+    if answer["refused"] is not None:
+        return exitcodes.NOT_CONVERGED
     if named:
         has_problems = any(record["state"] in _PROBLEMS for record in answer["resources"])
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import show_diagnostics, warn
+from reactor.cli.messages import show_diagnostics, show_warnings
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.inputs import external_option, forecasting_inputs_options, manifests_argument
 from reactor.console.jsonlines import line
@@ -88,10 +88,11 @@ def _loaded(
     try:
         program = load(names, inputs(), external)
     except ManifestError as error:
-        return 0, error
-    templates = template_findings(program)
-    for warning in (*program.warnings, *expected_failures(program), *templates.warnings):
-        warn(warning)
+        templates = template_findings(error.valid, error.invalid_names)
+        problems = [*error.diagnostics, *templates.errors]
+        return 0, ManifestError(problems, error.files, error.texts)
+    templates = template_findings(program.graph.resources.values())
+    show_warnings((*program.warnings, *expected_failures(program), *templates.warnings))
     if templates.errors:
         return 0, ManifestError(templates.errors, program.files)
     return len(program.graph.resources), None

@@ -26,5 +26,6 @@ Other commands:
 - ``fleet``: what the commands of a fleet share; ``fleet_session``: the connection of one command;
 - the host in a fleet: ``fleet_host`` runs its releases, with ``fleet_manifest``, ``fleet_status``, ``fleet_journal``;
 - operators of a fleet: ``fleet_enrolment``, ``fleet_releases``, ``fleet_diff``, ``fleet_secrets``, ``fleet_views``,
-  ``fleet_counts``, ``fleet_events``, ``fleet_inspection``; ``fleet_page`` and ``fleet_metrics`` serve the page of a fleet.
+  ``fleet_backup``, ``fleet_counts``, ``fleet_events``, ``fleet_inspection``; ``fleet_page`` and ``fleet_metrics``
+  serve the page of a fleet.
 """

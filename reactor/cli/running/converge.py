@@ -174,12 +174,13 @@ class ConvergeCommand(NamedTuple):
             self._with_settings(program),
             program.files,
             program.inputs,
-            program.warnings,
+            (*program.warnings, *(selection.warnings if selection else ())),
             selection_message(selection, len(program.graph.resources)) if selection else None,
             program.channels,
             program.shares,
             program.pre_message,
             program.post_message,
+            program.rejected,
         )
 
     def _with_settings(self, program: LoadedManifest) -> RunOptions:

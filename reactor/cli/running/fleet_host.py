@@ -8,7 +8,9 @@ force.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
-from reactor.cli.running.network import LinkNews
+from reactor.cli.running.network import LinkNews, StableResources
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
 from reactor.fleet.debounced_event import jittered
@@ -47,6 +49,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
+from reactor.fleet.sources.publisher import NatsPublisher
 from reactor.journal.state_directory import Location, StateDirectory
 from reactor.language.expression import parse_expression
 from reactor.metrics.tally import Gauge
@@ -79,11 +82,15 @@ class FleetCompanion:
         self._config = config
         self._manifests = manifests
         self._fleet: FleetHost | None = None
+        self._js: JetStream | None = None
+        self._registrations = NatsPublisher(self._live, "jetstream", None)
+        self._stable = StableResources(self._registrations)
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the run."""
         self._status(event)
+        self._stable(event)
         if self._secrets is not None and self._secrets.names_changed():
             self._secrets.trigger.set()
 
@@ -101,32 +108,43 @@ class FleetCompanion:
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
+        self._stable.attach(engine)
         connection = Connection(self._config.options, on_problem=_show_problem)
+        self._js = JetStream(connection)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
         fleet = self._fleet = FleetHost(connection, host, warn)
-        with connection.watched(partial(_show_link, LinkNews(), engine)):
-            await self._run(connection, fleet)
+        show = partial(_show_link, LinkNews(), engine)
+        with connection.watched(show):
+            await self._run(connection, fleet, show)
 
-    async def _run(self, connection: Connection, fleet: FleetHost) -> None:
+    async def _run(self, connection: Connection, fleet: FleetHost, show: Callable[[Status], None]) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self.slots.run, connection)
+            nursery.start_soon(self._registrations.run, warn)
             nursery.start_soon(self.shares.run, JetStream(connection), warn)
             nursery.start_soon(self._manifests.shared.run, JetStream(connection), warn)
-            nursery.start_soon(self._pass_on_changes, fleet)
+            nursery.start_soon(self._pass_on_changes, fleet, show)
             if self._secrets is not None:
                 nursery.start_soon(self._secrets.run, connection, self._config.pace)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
 
-    async def _pass_on_changes(self, fleet: FleetHost) -> None:
+    @asynccontextmanager
+    async def _live(self, _warn: Callable[[str], None]) -> AsyncIterator[JetStream]:
+        """Yield the connection of this run, for registrations."""
+        if self._js is not None:
+            yield self._js
+
+    async def _pass_on_changes(self, fleet: FleetHost, show: Callable[[Status], None]) -> None:
         while True:
             await self._status.changed.wait(Pace().look)
+            show(fleet.connection.status)  # the end of a certificate comes near while nothing changes
             fleet.engine_changed()
             await trio.sleep(_PACE)
 
@@ -173,9 +191,13 @@ def _show_notice(text: str) -> None:
 
 def _show_link(news: LinkNews, engine: Engine, status: Status) -> None:
     """Let the status of the run show the connection, as it shows watchers."""
-    state = WatchState.ARMED if status.up else WatchState.DOWN
-    reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
-    news.show(engine, state, reason)
+    problem = status.certificate_problem(time.time())
+    if not status.up:
+        news.show(engine, WatchState.DOWN, str(status.why or "the connection was lost"))
+    elif problem:
+        news.show(engine, WatchState.DEGRADED, problem)
+    else:
+        news.show(engine, WatchState.ARMED, f"connected to {status.server}")
 
 
 def follow(

@@ -22,7 +22,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.operator.quorum import follow_quorum
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
-from reactor.fleet.operator.session import operator_session
+from reactor.fleet.operator.session import follow_servers, operator_session
 from reactor.fleet.operator.where import Predicate, WhereError, everything, parse_where
 
 _T = TypeVar("_T")
@@ -76,6 +76,7 @@ def within_until_signal(
         with js.connection.watched(_Outages().take):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(follow_quorum, js.connection, _tell_quorum)
+                nursery.start_soon(follow_servers, js.connection, home, user)
                 number = await _until_signal(partial(work, js))
                 nursery.cancel_scope.cancel()
         return number

@@ -41,11 +41,21 @@ _CLEAR = "\x1b[H\x1b[2J"
 _Chosen = list[tuple[KnownHost, list[HostLine]]]
 
 
+def _tell_certificates(fleet: FleetView, status: Status) -> None:
+    """Say of which other servers the certificates expire soon, as the hosts report."""
+    known = {status.certificate_problem(fleet.now)}
+    for host in fleet.members():
+        problem = host.summary.certificate if host.summary else ""
+        if problem and problem not in known and len(known) <= _MOST_SHOWN:
+            known.add(problem)
+            notice(f"{host.name} reports: {problem}", "renew it, and reload the server")
+
+
 def _fleet(home: str, *channels: str) -> FleetView:
     """Read the fleet.
 
-    Says if it may have changed since, which hosts the servers have forgotten, and whether the certificate of the server
-    expires soon.
+    Says if it may have changed since, which hosts the servers have forgotten, and whether the certificate of a server
+    expires soon: of the one that answers, or of one to which a host is connected.
     """
 
     async def read(js: JetStream) -> tuple[FleetView, Status]:
@@ -56,6 +66,7 @@ def _fleet(home: str, *channels: str) -> FleetView:
         check = certificate_check(f"certificate of {status.server}", status.certificate_ends)
         if not check.ok:
             notice(f"{check.name}: {check.problem}", check.hint)
+    _tell_certificates(fleet, status)
     if fleet.unknown:
         notice(
             _unknown_words(fleet),

@@ -8,7 +8,7 @@ and programs of timers that are missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,34 +47,32 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
         if path not in made.above and made.provided.isdisjoint((path, *_above(path))):
             yield f"{resource.declared.place}: {resource.ref}: the {_property_of(resource, path)} {path} does not exist"
     for resource in program.graph.resources.values():
-        if (error := _unreadable(resource)) is not None:
+        _, error = _templates_of(resource)
+        # Not those that are missing, or not to be trusted.
+        if error is not None and error.missing is None and not isinstance(error.__cause__, DistrustedError):
             yield f"{resource.declared.place}: {resource.ref}: {error.message}"
 
 
-def _unreadable(resource: Resource) -> ResourceError | None:
-    """Why the templates of ``resource`` can't be read; None if they can, or are missing, or not to be trusted."""
-    try:
-        for _ in resource.template_sources():
-            pass
-    except ResourceError as error:
-        if error.missing is None and not isinstance(error.__cause__, DistrustedError):
-            return error
-    return None
+def template_findings(resources: Collection[Resource], also_made: Collection[str] = ()) -> TemplateFindings:
+    """What is wrong with the templates. One that a resource of the manifest makes will be another then.
 
-
-def template_findings(program: LoadedManifest) -> TemplateFindings:
-    """What is wrong with the templates. One that a resource of the manifest makes will be another then."""
+    ``also_made`` are further paths that will be made.
+    """
     from reactor.cli.running.template_faults import check_templates
 
-    resources = program.graph.resources.values()
-    sources = {each.path: each for resource in resources for each in _templates_of(resource)}
-    made = _made(resources).provided if sources else frozenset()
+    sources = {each.path: each for resource in resources for each in _templates_of(resource)[0]}
+    made = _made(resources).provided.union(also_made) if sources else frozenset()
     return check_templates(sources.values(), lambda path: not made.isdisjoint((path, *_above(path))))
 
 
-def _templates_of(resource: Resource) -> Iterator[TemplateSource]:
-    with suppress(ResourceError):  # what can't be read, or not be trusted, is a warning
-        yield from resource.template_sources()
+def _templates_of(resource: Resource) -> tuple[Collection[TemplateSource], ResourceError | None]:
+    """The templates of ``resource`` up to the first that can't be read, and why that can't."""
+    found: list[TemplateSource] = []
+    try:
+        found.extend(resource.template_sources())
+    except ResourceError as error:
+        return found, error
+    return found, None
 
 
 class _Made(NamedTuple):

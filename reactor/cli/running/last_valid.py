@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reactor.loading import is_elsewhere, shown
-from reactor.resource.diagnostic import ManifestError, in_one_line
+from reactor.resource.diagnostic import ManifestError
 from reactor.source.cache import last_valid, record_valid
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class LastValidLoader:
             loaded = self._load(names, inputs)
         except ManifestError:
             raise error from None
-        problem = in_one_line(error.diagnostics[0], shown(self._names))
-        warning = f"the newest version of the manifest is invalid: {problem}; the last valid one is used"
-        return loaded._replace(path=shown(self._names), warnings=(warning, *loaded.warnings))
+        return loaded._replace(path=shown(self._names), rejected=error)
 
     @staticmethod
     def _file(name: str, inputs: Inputs) -> str:

@@ -35,7 +35,8 @@ CLOCK_TICK_NS = 20_000_000
 class Generation(NamedTuple):
     """A valid version of the manifest: the graph, the options, and the files and facts that it was loaded from.
 
-    ``left_out`` describes the resources that the run leaves out, as text and as a record.
+    ``left_out`` describes the resources that the run leaves out, as text and as a record. ``rejected`` is the error of a
+    newer version, in place of which the run began with this one.
     """
 
     graph: Graph
@@ -48,6 +49,7 @@ class Generation(NamedTuple):
     shares: Mapping[str, Any] = MappingProxyType({})
     pre_message: str | None = None
     post_message: str | None = None
+    rejected: ManifestError | None = None
 
 
 class LoadedFiles:

@@ -53,6 +53,39 @@ class LinkNews:
             engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
 
 
+class StableResources:
+    """A sink of events that tells a publisher which resources of a run are stable.
+
+    Events that come before the engine is attached wait for it.
+    """
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._engine: Engine | None = None
+        self._early: list[Event] = []
+
+    def attach(self, engine: Engine) -> None:
+        """Look up the registrations of resources in ``engine``."""
+        self._engine = engine
+        early, self._early = self._early, []
+        for event in early:
+            self(event)
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if self._engine is None:
+            self._early.append(event)
+        elif type(event) is Checked and event.result in _STABLE:
+            table = self._engine.vertex_table
+            if registrations := table.resources[table.number(event.ref)].register_when_stable:
+                self._publisher.stable(event.ref, registrations)
+        elif isinstance(event, Checked | Blocked | Skipped):
+            self._publisher.unstable(event.ref)
+        elif isinstance(event, Reloaded):
+            for ref in (*event.gone, *event.changed):
+                self._publisher.unstable(ref)
+
+
 class NetworkService:
     """A sink of events, and a task beside the engine. ``names`` are those of the manifests and data.
 
@@ -64,24 +97,15 @@ class NetworkService:
         self._has_urls = any(is_elsewhere(name) and not name.startswith("http") for name in names)
         self._registration = registration
         self._publisher: Publisher | None = None
+        self._stable: StableResources | None = None
         self._engine: Engine | None = None
         self._has_recorded = False
         self._news = LinkNews()
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if self._publisher is None or self._engine is None:
-            return
-        if type(event) is Checked and event.result in _STABLE:
-            table = self._engine.vertex_table
-            if registrations := table.resources[table.number(event.ref)].register_when_stable:
-                self._publisher.stable(event.ref, registrations)
-            return
-        if isinstance(event, Checked | Blocked | Skipped):
-            self._publisher.unstable(event.ref)
-        elif isinstance(event, Reloaded):
-            for ref in (*event.gone, *event.changed):
-                self._publisher.unstable(ref)
+        if self._stable is not None:
+            self._stable(event)
 
     def attach(self, engine: Engine) -> None:
         """Publish the registrations of the resources of ``engine``, if the run publishes any."""
@@ -89,6 +113,8 @@ class NetworkService:
         if self._registration is not None and (link := _link()) is not None:
             network = self._network
             self._publisher = link.publisher(network.context, self._registration, network.stream)
+            self._stable = StableResources(self._publisher)
+            self._stable.attach(engine)
 
     async def run(self, warn: Callable[[str], None]) -> None:
         """Follow and publish until cancelled."""

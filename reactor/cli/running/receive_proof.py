@@ -31,7 +31,7 @@ from reactor.fleet.push.errors import RequestFormError
 from reactor.fleet.push.request import Request
 from reactor.hostfs.stat_stamp import stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
-from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, StateDirectory
+from reactor.journal.state_directory import PAUSES_FILE, PROOF_FILE, REFUSED_FILE, StateDirectory
 from reactor.trust.inputs import require_own_directory
 
 if TYPE_CHECKING:
@@ -96,7 +96,10 @@ def report_proven(state: str, stream: BufferedReader) -> bool:
             if not _is_in_force(request, proof, Channel(store, CHANNEL)):
                 return False
             directory.lock(proof.manifest)
-            if os.path.lexists(os.path.join(state, PAUSES_FILE)) or not proof.holds():
+            needs_run = any(
+                os.path.lexists(os.path.join(state, name)) for name in (PAUSES_FILE, REFUSED_FILE)
+            )
+            if needs_run or not proof.holds():
                 return False
             events = at_present(proof.events, began)
             ended = next(event for event in events if event["event"] == "ended")

@@ -60,7 +60,8 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid version changes nothing; all its problems are shown.
 
     ``load`` reads the manifests ``names``, or raises ManifestError. It is called in a thread, so checks go on meanwhile.
-    ``generation`` is the first version; ``read_at`` is when reading it began, in nanoseconds since 1970.
+    ``generation`` is the version in force, at first that of the start; ``read_at`` is when reading it began, in
+    nanoseconds since 1970.
     ``on_new_graph`` is called with each graph just before it comes into force.
     """
 
@@ -75,7 +76,7 @@ class Reloader:
         self.on_new_shares: Callable[[Mapping[str, Any]], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
-        self._generation, self._files = generation, generation.files  # of the newest version, valid or not
+        self.generation, self._files = generation, generation.files  # of the newest version, valid or not
         self._load = load
         self._read_at = read_at
         self._watched: dict[str, int] = {}
@@ -102,11 +103,11 @@ class Reloader:
         self._engine, self._display = engine, display
         engine.manifest_follower.renew = self._reload_exclusively
         engine.manifest_follower.origin = self
-        self._follow(self._generation.files)
+        self._follow(self.generation.files)
 
     def may_have(self, ref: str) -> bool:
         """Whether the run has the resource ``ref``, also to undo it, or a loop that may make it."""
-        return self._generation.graph.may_have(ref) or self._engine.vertex_table.find(ref) is not None
+        return self.generation.graph.may_have(ref) or self._engine.vertex_table.find(ref) is not None
 
     def concerns(self, paths: Iterable[str]) -> bool:
         """Implements `reactor.engine.manifest_follower.Origin`."""
@@ -129,18 +130,13 @@ class Reloader:
         except OSError:  # no thread can be started
             return read()
 
-    @property
-    def generation(self) -> Generation:
-        """The version that is in force."""
-        return self._generation
-
     async def bring_up_to_date(self, then: Callable[[], None]) -> ManifestError | None:
         """Load the manifest, unless the version in force is certainly the newest. Return why the newest can't be used.
 
         Else call ``then`` before a check of it starts, unless the run has ended. What differs is checked as `INITIAL`.
         """
         async with self._loading:
-            facts = self._generation.inputs.fact_paths  # a run reads some of them only once
+            facts = self.generation.inputs.fact_paths  # a run reads some of them only once
             if self.rejected or facts or any(map(is_elsewhere, self._named)) or await self._changed():
                 return await self._renew(Cause.INITIAL, then)
             then()
@@ -148,14 +144,16 @@ class Reloader:
 
     @property
     def _named(self) -> Sequence[str]:
-        return *self._names, self._generation.inputs.site or ""
+        return *self._names, self.generation.inputs.site or ""
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
-        if self._generation.options.watch:  # what a reload and its errors need, while files can be opened
+        if self.generation.options.watch:  # what a reload and its errors need, while files can be opened
             import reactor.cli.running.turns
             import reactor.manifest.report  # noqa: F401
 
+        if (error := self.generation.rejected) is not None:
+            self._reject(error, self._read_at)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
             nursery.start_soon(self._poll_secrets)
@@ -166,7 +164,7 @@ class Reloader:
     async def _poll_facts(self) -> None:
         """Check at an interval whether a fact that the manifest uses has changed: not every fact has an event."""
         while True:
-            inputs = self._generation.inputs
+            inputs = self.generation.inputs
             if not inputs.fact_paths:
                 await self._is_renewed.wait()
                 continue
@@ -178,7 +176,7 @@ class Reloader:
     async def _poll_secrets(self) -> None:
         """Ask commands and Vault for their secrets at an interval; a new value makes another version of the manifest."""
         while True:
-            reader = self._generation.inputs.secret_reader
+            reader = self.generation.inputs.secret_reader
             self._show_secrets(reader)
             left = None if reader is None else reader.seconds_left()
             if reader is None or left is None:
@@ -209,7 +207,7 @@ class Reloader:
         """Look at the manifests and data at URLs: at events, and at an interval since not every network has events."""
         from reactor.cli.running.url_events import UrlEvents  # most manifests are files
 
-        events = UrlEvents(urls, self._generation.inputs.context, self._display.warn)
+        events = UrlEvents(urls, self.generation.inputs.context, self._display.warn)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(events.run)
             while True:
@@ -218,14 +216,14 @@ class Reloader:
                 with suppress(ManifestError, OSError):
                     newest = await _read(partial(self._fetched, warnings.append))
                     async with self._loading:  # a version that is loaded now may be the newest
-                        known, tried = {*self._generation.files}, {*map(os.path.abspath, self._files)}
+                        known, tried = {*self.generation.files}, {*map(os.path.abspath, self._files)}
                     if not newest <= known:
                         self.request(again=newest <= tried)
                 events.show(warnings)
 
     def _fetched(self, warn: Callable[[str], None]) -> set[str]:
         """Download the newest versions of the files at URLs; return their paths on this host."""
-        inputs = self._generation.inputs
+        inputs = self.generation.inputs
         site = with_site(inputs, warn).site
         return {os.path.abspath(each) for each in (*all_located(self._names, inputs, warn), site) if each}
 
@@ -262,7 +260,7 @@ class Reloader:
         if self._engine.is_over:  # it ended while this version was loaded
             return None
         self.rejected = ()
-        before, self._generation, self._read_at = self._generation, generation, read_at
+        before, self.generation, self._read_at = self.generation, generation, read_at
         self._is_tried_again, self._problems, self._files = False, (), generation.files
         self._is_renewed.set()
         self._is_renewed = trio.Event()
@@ -317,7 +315,7 @@ class Reloader:
         try:
             generation = self._load()
         except ManifestError as error:
-            self._loaded_files = LoadedFiles({*error.files, *before}, self._generation.inputs, before)
+            self._loaded_files = LoadedFiles({*error.files, *before}, self.generation.inputs, before)
             raise
         self._loaded_files = LoadedFiles(generation.files, generation.inputs, before)
         return generation

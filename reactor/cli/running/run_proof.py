@@ -33,7 +33,7 @@ from reactor.console.style import Style, is_coloured, leads_to_journal, result_l
 from reactor.errors import ReactorError
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.journal.repeated_run import LastRun, add_end
-from reactor.journal.state_directory import PAUSES_FILE, StateDirectory
+from reactor.journal.state_directory import PAUSES_FILE, REFUSED_FILE, StateDirectory
 from reactor.named_tuple import NamedTuple
 from reactor.number_format import how_it_went
 from reactor.resource.hashes import blake2b
@@ -234,7 +234,7 @@ def report_proven(asked: PlainRun, state: str) -> int | None:
 
 def _proven(proof: RunProof, state: str, began: float) -> Sequence[dict[str, Any]] | None:
     """The events of the run, which is now in the journal; None if the journal has changed. Raises ChangedError and OSError."""
-    _require(not os.path.lexists(os.path.join(state, PAUSES_FILE)))
+    _require(not any(os.path.lexists(os.path.join(state, name)) for name in (PAUSES_FILE, REFUSED_FILE)))
     verified = proof.verified()
     events = at_present(proof.events, began)
     if not add_end(state, proof.last, events[-1]):

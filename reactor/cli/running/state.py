@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
-from reactor.cli.messages import fail_for
+from reactor.cli.messages import EndedByErrorsError, fail_for
 from reactor.console.open_problems import name_some
 from reactor.engine.options import RunOptions
 from reactor.engine.reversals import not_taken
@@ -22,6 +22,7 @@ from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import (
+    REFUSED_FILE,
     Location,
     LockedError,
     StateDirectory,
@@ -30,6 +31,7 @@ from reactor.journal.state_directory import (
 )
 from reactor.journal.store import has_set_aside
 from reactor.journal.undo_records import UndoRecord, UndoRecords
+from reactor.loading import shown
 from reactor.named_tuple import NamedTuple
 from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
@@ -91,6 +93,20 @@ def open_state(
             journal.close()
         if directory:
             directory.release()
+
+
+@contextmanager
+def recording_refused_run(location: Location | None, manifests: tuple[str, ...]) -> Iterator[None]:
+    """Record that the run ended by errors before it began, if it did."""
+    try:
+        yield
+    except EndedByErrorsError as error:
+        if location is not None:
+            from reactor.control.refused_run import record_refused_run
+
+            with suppress(ManifestError):  # a URL that can't be parsed has no name without its credentials
+                record_refused_run(location.path, shown(manifests), error.problems)
+        raise
 
 
 @contextmanager
@@ -207,6 +223,8 @@ def _locked(
     try:
         directory = StateDirectory.make(location.path)
         directory.lock(manifest)
+        with suppress(OSError):
+            os.unlink(os.path.join(directory.path, REFUSED_FILE))
         remove_private(directory.path)
         remove_old_downloads(directory.path)
     except LockedError as error:

@@ -58,6 +58,7 @@ class FleetHost:
             seq=self.sender.backlog.newest if self.sender else 0,
             lost=self.sender.backlog.lost if self.sender else 0,
             twin=self.reporter.has_twin,
+            certificate=self.connection.status.certificate_problem(self.host.clock()),
         )
 
     def engine_changed(self) -> None:

@@ -38,7 +38,7 @@ class SharedValues:
     ``state`` is the state directory; without one no value is known, as when a bundle is packed.
     """
 
-    registers = False
+    registers = True
     functions = frozenset({"shared"})
 
     def __init__(self, state: str | None) -> None:

@@ -9,5 +9,6 @@ Start at ``connection.connected``, then ``jetstream.JetStream``.
 - ``jetstream``: what is stored; ``api``: the requests for that; ``reading`` and ``direct_get``: read streams;
   ``stored``: a message in one;
 - ``key_value``: buckets; ``objects``: object stores, with ``object_info`` and ``uploading``; ``watch``: follows both;
+- ``snapshots``: copies whole streams out of a server and into one;
 - ``errors``: what can fail.
 """

@@ -143,7 +143,7 @@ class JetStreamApi:
             answer = await self.connection.request(
                 subject, data, seconds=seconds, wildcards=True, optional=optional
             )
-            return _checked(_parsed(answer), stream)
+            return checked_answer(answer, stream)
 
         try:
             return await self._repeated(send, silent=_API_PATIENCE)
@@ -251,15 +251,12 @@ def _passes(error: LinkError) -> bool:
     return isinstance(error, NoAnswerError) or (isinstance(error, ApiError) and error.status == _BUSY)
 
 
-def _parsed(answer: Message) -> dict[str, Any]:
+def checked_answer(message: Message, what: str) -> dict[str, Any]:
+    """Return the answer of the API to a request for ``what``. Raises the error in it, or ForeignServerError."""
     try:
-        return parse_object(answer.data)
-    except ProtocolError as error:
-        raise ForeignServerError(f"an answer of JetStream can't be read: {error}") from None
-
-
-def _checked(answer: dict[str, Any], what: str) -> dict[str, Any]:
-    """Return the answer. Raises the error in it."""
+        answer = parse_object(message.data)
+    except ProtocolError as fault:
+        raise ForeignServerError(f"an answer of JetStream can't be read: {fault}") from None
     error = answer.get("error")
     if error is None:
         return answer
@@ -280,7 +277,7 @@ def acknowledged(answer: Message, subject: str) -> Ack:
     """Return where a message was stored, from the answer to it. Raises as `publish` does."""
     if answer.status:
         raise MissingError(f"no stream takes {subject}")
-    return _ack(_checked(_parsed(answer), subject))
+    return _ack(checked_answer(answer, subject))
 
 
 def _ack(answer: Mapping[str, Any]) -> Ack:

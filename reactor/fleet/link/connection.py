@@ -165,7 +165,7 @@ class Connection:
 
     def leave(self, why: LinkError) -> None:
         """Go to another server, if there is one."""
-        if self._tasks is not None and len(self.pool) > 1:
+        if self._tasks is not None and any(str(each) != self.status.server for each in self.pool):
             self._tasks.leave(why)
 
     # --- what the tasks of a session report

@@ -101,6 +101,8 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
     ]
     if summary.twin:
         lines.append(f"    {TWIN}")
+    if summary.certificate:
+        lines.append(f"    {summary.certificate}")
     if summary.lost:
         lines.append(f"    {summary.lost} events were lost before they were sent")
     return lines

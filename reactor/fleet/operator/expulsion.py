@@ -15,9 +15,11 @@ from reactor.fleet.link.errors import ApiError, LinkError, NoAnswerError, WrongR
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry, KeyValue, is_key
 from reactor.fleet.operator.account_update import Confirmations
+from reactor.fleet.operator.accounts import revoked_in
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.revocation import revoke_users
 from reactor.fleet.operator.server_config import OperatorDirectory
+from reactor.fleet.operator.views import read_host_specs
 
 _AHEAD = 31 * 86_400
 """A revoked key stays so for JWTs that are issued this many seconds later: longer than a token is good."""
@@ -100,3 +102,20 @@ async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> Confirmations
     revoked = dict.fromkeys(keys, now + _AHEAD)
     _, confirmations = await revoke_users(files, "HOSTS", revoked, since=now - _FORGOTTEN)
     return confirmations
+
+
+async def revoked_hosts(js: JetStream, files: OperatorDirectory) -> list[str]:
+    """Return the hosts whose keys are revoked though the servers do not call them expelled: the backup is older than that.
+
+    Raises LinkError, DocumentError.
+    """
+    revoked = revoked_in(files.tokens["HOSTS"]) if "HOSTS" in files.tokens else {}
+    found = []
+    for name, spec in (await read_host_specs(js)).items():
+        try:
+            card = spec.card.verified(files.keys.cards.public) if spec.card else None
+        except CardError:
+            continue
+        if card is not None and card.key in revoked and spec.expelled is None:
+            found.append(name)
+    return sorted(found)

@@ -8,14 +8,19 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import trio
+
 from reactor.atomic_write import replace_file
-from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import NoKeysError
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.errors import ContextError, NoKeysError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options, read_small_file
+from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.keyring import KeyringError
-from reactor.fleet.operator.quorum import reach_quorum
+from reactor.fleet.operator.quorum import INTERVAL, reach_quorum
 from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
+from reactor.fleet.wire.credentials import parse_credentials
+from reactor.fleet.wire.tokens import claims_of
 
 SERVERS, AUTHORITY = "servers.json", "ca.pem"
 
@@ -82,6 +87,13 @@ def _include(directory: str) -> str:
     return f"include {file} in the configuration of this server, and reload it"
 
 
+def fleet_of(directory: str) -> str:
+    """Return which fleet an operator's directory belongs to: the public key of the account FLEET. Raises LinkError."""
+    path = operator_options(directory).credentials or ""
+    token = parse_credentials(read_small_file(path, "credentials", directory)).jwt or ""
+    return str(claims_of(token).get("iss"))
+
+
 @asynccontextmanager
 async def operator_session(
     directory: str, *, seconds: float = 3.0, user: str = OPERATOR_CREDENTIALS
@@ -98,3 +110,20 @@ async def operator_session(
     except NoKeysError as error:
         error.hint = _include(directory)
         raise
+
+
+async def follow_servers(connection: Connection, directory: str, user: str) -> None:
+    """Until cancelled, use the servers that ``directory`` names now: at once when they are not those of before.
+
+    It may have been copied only in part; then nothing changes yet.
+    """
+    while True:
+        await trio.sleep(INTERVAL)
+        with suppress(KeyringError, ContextError):
+            options = operator_options(directory, user)
+            if options != connection.options:
+                connection.pool = Pool(options.servers)
+                connection.options = options
+                if connection.status.server not in map(str, connection.pool):
+                    words = f"{os.path.join(directory, SERVERS)} names other servers now"
+                    connection.leave(UnreachableError(words))

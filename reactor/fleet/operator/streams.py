@@ -178,21 +178,28 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
             changes.append(Change(name, made=True))
         elif differing:
             size = there["max_bytes"] if there.get("max_bytes", 0) > 0 else fields.get("max_bytes", 0)
-            await _sized(js.update_stream, name, {**there, **fields}, size)
+            await with_room(js.update_stream, name, {**there, **fields}, size)
             changes.append(Change(name, made=False, fields=differing))
     return changes
 
 
 async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
-    await _sized(js.create_stream, name, fields, fields.get("max_bytes", 0))
+    await with_room(js.create_stream, name, fields, fields.get("max_bytes", 0))
 
 
-async def _sized(write: _Write, name: str, fields: Mapping[str, Any], size: int) -> None:
-    """Write a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly."""
+async def with_room(write: _Write, name: str, fields: Mapping[str, Any], size: int) -> None:
+    """Write a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly.
+
+    ``size``: that limit in bytes, 0 for none. Raises LinkError.
+    """
     while True:
         try:
             info = await write(name, {**fields, "max_bytes": size} if size else fields)
         except ApiError as error:
+            if error.number == _NO_ROOM:
+                error.hint = (
+                    "give the servers a larger disk, or a larger max_file_store in their configuration"
+                )
             if error.number != _NO_ROOM or size < 2 * _LEAST_BYTES:
                 raise
             size //= 2

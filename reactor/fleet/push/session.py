@@ -34,6 +34,21 @@ _LAST_WORDS = 2.0
 _FIRST_ANSWER = 60.0
 """Seconds that a host may take to answer, in addition to those for connecting."""
 
+_NO_SUDO = r"sudo: (command )?not found|unknown command: sudo"
+"""What the shells of the Unix tradition say, and fish."""
+_KNOWN = (
+    (_NO_SUDO, "sudo is not installed there", "install it, or log in as root"),
+    ("sudo: a password is required", None, "let the user run 'sudo -n' without a password there"),
+    (
+        "sudo: .*must have a tty",
+        None,
+        "take requiretty from this user in sudoers there: Defaults:USER !requiretty",
+    ),
+    ("No space left on device|Disk quota exceeded", None, "make room there, such as in the home of the user"),
+    ("no (such )?command", None, "install the same version of reactor on both sides"),
+)
+"""What the host may say before reactor answers: a pattern, what it means if that is not clear, and how to fix it."""
+
 Note = Callable[[str, dict[str, Any]], None]
 """Called with the name of a host and each event of it."""
 
@@ -192,10 +207,9 @@ class _Session:
             words = f"the login ended with exit code {code} before reactor began"
             hint = f"see why this does not end with 0: {login_words(self._host)} true"
             return self._ended(Status.FAILED, words, hint, "R0806")
-        if "password is required" in last:
-            advice = "let the user run 'sudo -n' without a password there"
-        if re.search(r"no (such )?command", last, re.IGNORECASE):
-            advice = "install the same version of reactor on both sides"
+        known = _known(last)
+        if known is not None:
+            return self._ended(Status.FAILED, *known, "R0806")
         return self._ended(Status.FAILED, f"reactor receive: {last}", advice, "R0806")
 
     def _broken_off(self, code: int | None, last: str, advice: str | None) -> Outcome:
@@ -209,10 +223,8 @@ class _Session:
 
     def _missing(self, last: str) -> Outcome:
         """The outcome if the host has no sudo, no Python, or no reactor."""
-        if re.search(r"sudo: (command )?not found", last):
-            return self._ended(
-                Status.FAILED, "sudo is not installed there", "install it, or log in as root", "R0806"
-            )
+        if re.search(_NO_SUDO, last, re.IGNORECASE):
+            return self._refused(MISSING_CODE, last, None)
         what, hint = "Python", "install Python 3.11 or later there"
         if self._bootstrap is None:
             what = "reactor"
@@ -221,6 +233,14 @@ class _Session:
 
     def _ended(self, status: Status, error: str, hint: str | None = None, code: str | None = None) -> Outcome:
         return Outcome(self._host.name, status, 0, error, hint, code)
+
+
+def _known(last: str) -> tuple[str, str] | None:
+    """What a known last line of the host means, and how to fix it."""
+    for pattern, meaning, hint in _KNOWN:
+        if re.search(pattern, last, re.IGNORECASE):
+            return meaning or (last if last.startswith("sudo: ") else f"reactor receive: {last}"), hint
+    return None
 
 
 def _last_words(lines: list[str]) -> tuple[str, str | None]:

@@ -11,6 +11,8 @@ from reactor.fleet.push.inventory_host import Host
 
 _PROGRAM = 'PATH="$PATH:/usr/local/bin:/opt/reactor/bin:$HOME/.local/bin"; export PATH; '
 _RECEIVE = _PROGRAM + "command -v reactor >/dev/null && exec reactor receive; "
+_NEWLINE = "@"
+"""Stands for the end of a line in the programs for Python, which do not have it otherwise."""
 _SILENT_LIMIT = 3
 _CHANGED_KEY = "IDENTIFICATION HAS CHANGED"
 _UNKNOWN_KEY = "Host key verification failed"
@@ -91,7 +93,9 @@ def bootstrap_command(host: Host, *, become: bool) -> str:
 
 
 def _by_python(code: str) -> str:
-    return f'exec python3 -I -c "{code}"'
+    """The command that runs ``code``, on one line: for csh as a login shell, quotes end with the line."""
+    line = code.strip().replace("\n", _NEWLINE)
+    return rf'exec python3 -I -c "exec(r\"\"\"{line}\"\"\".replace(\"{_NEWLINE}\", chr(10)))"'
 
 
 def _as_root(script: str, *, become: bool) -> str:

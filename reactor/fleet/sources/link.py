@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import trio
@@ -74,7 +75,7 @@ class NatsLink:
         """Implements `reactor.source.links.Link`."""
         from reactor.fleet.sources.publisher import NatsPublisher  # noqa: PLC0415 - most runs register nothing
 
-        return NatsPublisher(self._connections, context, destination, stream)
+        return NatsPublisher(partial(self._connections.live, context), destination, stream)
 
     def watch_state(self, context: str, changed: State) -> None:
         """Implements `reactor.source.links.Link`."""

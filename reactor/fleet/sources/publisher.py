@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 import trio
@@ -12,13 +13,13 @@ import trio
 from reactor.fleet.link.errors import ContextError, DisconnectedError, LinkError
 from reactor.fleet.registry.entry import NEVER, Entry, go_duration
 from reactor.fleet.registry.stream import publish
-from reactor.fleet.sources.connections import Connections
 from reactor.resource.common_properties import Registration
 
 if TYPE_CHECKING:
     from reactor.fleet.link.jetstream import JetStream
 
 Warn = Callable[[str], None]
+Live = Callable[[Warn], AbstractAsyncContextManager["JetStream"]]
 
 _SHARE = 3
 """The fraction of its time to live after which an entry is published again."""
@@ -47,9 +48,9 @@ class _Announced:
 class NatsPublisher:
     """Implements `reactor.source.links.Publisher`. While the network is away, only the newest of each entry is kept."""
 
-    def __init__(self, connections: Connections, context: str, destination: str, stream: str | None) -> None:
-        self._connections = connections
-        self._context = context
+    def __init__(self, live: Live, destination: str, stream: str | None) -> None:
+        """``live`` yields the connection for as long as it is used."""
+        self._live = live
         self._is_stored = destination == "jetstream"
         self._stream = stream
         self._announced: dict[str, _Announced] = {}
@@ -78,7 +79,7 @@ class NatsPublisher:
     async def run(self, warn: Warn) -> None:
         """Implements `reactor.source.links.Publisher`."""
         try:
-            async with self._connections.live(self._context, warn) as js:
+            async with self._live(warn) as js:
                 while True:
                     await js.connection.wait_up()
                     await self._publish_due(js, warn)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from reactor.fleet.link.status import EXPIRES_SOON
 from reactor.fleet.operator.cluster import ENOUGH_COPIES
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.streams import differing_fields, wanted_streams
@@ -16,7 +17,6 @@ OLDEST = (2, 11)
 """The first version of nats-server with a time to live for single messages, which leases need."""
 CLOCK_LIMIT = 5.0
 """Seconds. A summary that is ahead of the server by less does no harm."""
-EXPIRES_SOON = 14 * 86_400
 NEARLY_FULL = 0.9
 LEAST_PAYLOAD = 512 << 10
 """Bytes: a secret of 256 KiB, encrypted and in base64, and its headers."""
