@@ -41,7 +41,7 @@ def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
         owner = names_of(found.st_uid, 0)[0]
         words = f"other users may write to {path}, and what is in it would be run as {owner}"
         raise ResourceError(
-            words, "take that right away: chmod -R go-w, and setfacl -bR if it has an ACL, or add user"
+            words, "remove that permission, by chmod -R go-w, and setfacl -bR if it has an ACL; or add user"
         )
 
 

@@ -67,8 +67,13 @@ class ChildManifests:
             if not locate(call, self._inputs, self._directory, self._table):
                 self._table.unread = True
                 return
+        self._table.files[composite.manifest_path] = None
+        if (source := self._source(composite, call, at, problems)) is not None:
+            self._splice(composite, source, data, call, read)
+
+    def _source(self, composite: Composite, call: Call | None, at: int, problems: Problems) -> Source | None:
+        """Return the text of the manifest that ``composite`` applies; None, and a report, if it can't be applied."""
         path = composite.manifest_path
-        self._table.files[path] = None
         if path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
             problems.add("R0114", f"a manifest applies itself: {names}", at, "remove this apply")
@@ -80,9 +85,7 @@ class ChildManifests:
             problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
             self._table.unread = True
         elif path in self._inputs.unsaved:
-            self._splice(
-                composite, Source(path, with_line_feeds(self._inputs.unsaved[path])), data, call, read
-            )
+            return Source(path, with_line_feeds(self._inputs.unsaved[path]))
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
@@ -91,7 +94,8 @@ class ChildManifests:
             self._table.problems.append(source)
             self._table.unread = True
         else:
-            self._splice(composite, source, data, call, read)
+            return source
+        return None
 
     def _splice(
         self, composite: Composite, source: Source, data: Resolved, call: Call | None, read: Read

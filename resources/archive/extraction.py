@@ -100,7 +100,9 @@ def _merge(source: int, goal: int, way: str, points: Collection[str], *, act: bo
         comes = os.stat(name, dir_fd=source, follow_symlinks=False)
         there = _found(goal, name)
         if there is not None and _is_apart(goal, name, there, points):
-            words = f"the archive holds {here}, and there another file system begins, to which nothing can be moved"
+            words = (
+                f"the archive holds {here}, where another file system is mounted: nothing can be moved to it"
+            )
             raise ResourceError(words, "unpack what belongs there with an archive of its own")
         if there is not None and stat.S_ISDIR(comes.st_mode):
             if not stat.S_ISDIR(there.st_mode):

@@ -25,8 +25,8 @@ _OF_THE_KERNEL: Final = ("/dev", "/proc", "/run", "/sys")
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9:_.]")
 COVERED: Final = (
-    "a file system is mounted on the directory that neither the manifest nor /etc/fstab nor a systemd unit mounts there: "
-    "owner and mode are not compared until it is unmounted. To manage the root of that file system, write mounted_root: true"
+    "an unexpected file system is mounted on the directory: it is not in the manifest, in /etc/fstab or in a systemd unit. "
+    "Owner and mode are not compared until it is unmounted. To manage the root of that file system, write mounted_root: true"
 )
 
 

@@ -325,7 +325,7 @@ async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
             await trio.sleep(number * _PAUSE)  # a program that truncates a file first has written it by then
             if (composed := await _attempt(path, members)) is not None:
                 return composed
-    words = f"another program changed {path} each time while the new content was made of the old one"
+    words = f"another program changed {path} during each attempt to edit it"
     raise ResourceError(words, "see what writes it: lsof, or fatrace")
 
 

@@ -95,7 +95,8 @@ def _pair(node: MappingNode, key: str) -> tuple[ScalarNode, Node] | None:
     """The key and its value. Raises ResourceError if the mapping has the key twice."""
     found = [pair for pair in node.value if isinstance(pair[0], ScalarNode) and pair[0].value == key]
     if len(found) > 1:
-        words = f"the key {key} is twice in one mapping, in line {found[0][0].start_mark.line + 1} and {found[1][0].start_mark.line + 1}"
+        first, second = (node.start_mark.line + 1 for node, _ in found[:2])
+        words = f"the key {key} occurs twice in one mapping, on lines {first} and {second}"
         raise ResourceError(words, "remove one of them")
     return found[0] if found else None
 

@@ -15,7 +15,7 @@ from reactor.resources.process.identity import Identity
 _LONGEST_FIRST_LINE = 256  # bytes of a script that Linux reads: BINPRM_BUF_SIZE
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
 _EXHAUSTED = {
-    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put long values into a file",
+    errno.E2BIG: "an argument or variable is limited to 128 KiB, and all together to some MiB: put long values into a file",
     errno.EMFILE: "run fewer at once, with --jobs, or raise the limit of open files: `ulimit -n`, or LimitNOFILE= of the service",
     errno.EAGAIN: "run fewer at once, with --jobs, or raise the limit of processes: `ulimit -u`, or TasksMax= of the service",
 }

@@ -85,7 +85,7 @@ def still_stale(unit: str, load: str) -> ResourceError:
     """The error for files that systemd still reports as changed after a reload; ``load`` is the state of the unit."""
     if (error := broken(unit, load)) is not None:
         return error
-    hint = f"repair dangling links among those of: systemctl show --property=DropInPaths {unit}"
+    hint = f"repair the dangling links among the files that this lists: systemctl show --property=DropInPaths {unit}"
     return ResourceError(f"{unit}: systemd can't read all of its unit file and drop-ins", hint)
 
 

@@ -158,7 +158,7 @@ def test_where_something_is_mounted_nothing_is_moved(tmp_path, mount, where):
     command = [*unshare, sys.executable, "-c", MOVE_TO_ANOTHER_FILE_SYSTEM, str(tmp_path), *mount]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"the archive holds {where}, and there another file system begins")
+    assert done.stdout.startswith(f"the archive holds {where}, where another file system is mounted")
 
 
 @pytest.mark.skipif("os.getuid() != 0")

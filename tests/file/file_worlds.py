@@ -5,8 +5,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from reactor.engine.events import Cause, Result
 from reactor.resource.plan import Plan
 from reactor.resources.file import File
+from reactor.testing.story import Story
 
 ME = str(os.geteuid())
 MY_GROUP = str(os.getegid())
@@ -29,6 +31,12 @@ async def converge(file: File) -> list[str]:
         await action.run()
     assert await file.verify() == ()
     return [action.did for action in plan]
+
+
+def repairs(story: Story, path: Path) -> int:
+    """How often the file was repaired after drift."""
+    checks = story.checks(f"file#{path}")
+    return sum(each.result is Result.CHANGED and Cause.DRIFT in each.causes for each in checks)
 
 
 def names_in(path: Path) -> list[str]:

@@ -7,10 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from file_worlds import converge, look, make, mode_of
+from file_worlds import converge, look, make, mode_of, repairs
 from namespaces import run_in_namespaces
 
-from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.hostfs import FileType, read_extended
 from reactor.resource.diagnostic import InvalidPropertiesError
@@ -132,11 +131,6 @@ async def test_drift_of_each_is_announced_and_repaired(place):
             await story.until(lambda count=count: repairs(story, path) >= count)
             assert xattrs(path) == wanted
             await story.rest()
-
-
-def repairs(story, path) -> int:
-    checks = story.checks(f"file#{path}")
-    return sum(each.result is Result.CHANGED and Cause.DRIFT in each.causes for each in checks)
 
 
 async def test_capabilities_are_not_given_to_what_a_user_could_have_put_there(place):

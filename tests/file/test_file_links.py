@@ -10,10 +10,10 @@ from statistics import median
 
 import pytest
 import trio
-from file_worlds import converge, look, names_in
+from file_worlds import converge, look, names_in, repairs
 
 from reactor import ManifestError
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.graph.build import build
 from reactor.hostfs import LinkOwner, write_link
@@ -204,24 +204,19 @@ async def test_drift_is_repaired_in_under_5_ms(tmp_path):
             wrong.symlink_to("elsewhere")
             begun = time.perf_counter()
             wrong.rename(path)
-            await story.until(lambda number=number: _repairs(story, path) >= number)
+            await story.until(lambda number=number: repairs(story, path) >= number)
             took.append(time.perf_counter() - begun)
             assert os.readlink(path) == "right"
             await story.rest()
             if number >= 20 and min(took) < MOST_SECONDS:
                 break
         os.lchown(path, 4, 4)
-        await story.until(lambda: _repairs(story, path) > len(took))
+        await story.until(lambda: repairs(story, path) > len(took))
         assert path.lstat().st_uid == 1234
     sys.stdout.write(f"repair of a link: {median(took) * 1000:.2f} ms, at most {max(took) * 1000:.2f} ms\n")
     assert min(took) < MOST_SECONDS, (
         "what the program waits for, it waits for each time; other programs are there at times"
     )
-
-
-def _repairs(story, path: Path) -> int:
-    checks = story.checks(f"file#{path}")
-    return sum(check.result is Result.CHANGED and Cause.DRIFT in check.causes for check in checks)
 
 
 async def test_what_is_below_a_linked_directory_goes_after_the_link_and_the_link_after_its_target(tmp_path):

@@ -108,7 +108,7 @@ def mounted(name, mode):
 def check(point, **more):
     own = dict(owner=str(os.getuid()), group=str(os.getgid()), mode="0750")
     ended, story = trio.run(lambda: converge_once(File(name=point, ensure="directory", **own, **more)))
-    notes = sum("a file system is mounted on the directory" in each.line for each in story.all(Noted))
+    notes = sum("an unexpected file system is mounted on the directory" in each.line for each in story.all(Noted))
     print(ended.changes, f"{os.stat(point).st_mode & 0o7777:o}", notes)
 check(mounted("other", "711"))
 check(mounted("same", "750"))

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from file_worlds import converge, look, make, mode_of, picture
+from file_worlds import converge, look, make, mode_of, picture, repairs
 from namespaces import run_in_namespaces
 
 from reactor import ManifestError
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.plan import ResourceError
@@ -164,11 +164,6 @@ async def test_drift_anywhere_in_it_is_announced(tmp_path, drift):
         await story.rest()
         assert set(owners(root).values()) == {APP}
         assert all(mode_of(each) == 0o640 for each in root.rglob("*") if each.is_file())
-
-
-def repairs(story, root) -> int:
-    checks = story.checks(f"file#{root}")
-    return sum(each.result is Result.CHANGED and Cause.DRIFT in each.causes for each in checks)
 
 
 async def test_a_change_of_one_file_reads_only_that_file(tmp_path, monkeypatch):

@@ -100,7 +100,7 @@ async def test_what_others_have_mounted_on_a_directory_keeps_its_root_and_that_i
     assert ended.counts["ok"] == 1
     assert mode_of(point) == ROOT
     [note] = story.all(Noted)
-    assert "a file system is mounted on the directory" in note.line
+    assert "an unexpected file system is mounted on the directory" in note.line
     subprocess.run(["umount", point], check=True)
     assert mode_of(point) == THEIRS
     await converge_once(below)

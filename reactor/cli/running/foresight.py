@@ -138,28 +138,22 @@ class MissingPrograms:
         packages = [resources[at] for at in pending if resources[at].provides_more]
         providers = LaterProviders((at for at in pending if not resources[at].provides_more), resources)
         for at, relations in naming:
-            resource = resources[at]
             for program in relations.names:
                 found = [providers.find(at, path, relations.depends_on) for path in program.paths]
-                if found.count(None) < len(found) or _is_there(program):
-                    continue
-                able = [each for each in packages if any(map(each.might_provide, program.paths))]
-                if _is_in_one_of(able, program):
-                    continue
-                unless = ", unless a package does" if able else ""
-                yield (
-                    f"{resource.declared.place}: {resource.ref}: {program.words} is not there, and no resource"
-                    f" brings it{unless}"
-                )
+                if found.count(None) == len(found) and (words := _missing(program, packages)) is not None:
+                    yield f"{resources[at].declared.place}: {resources[at].ref}: {words}"
 
 
-def _is_there(program: NamedProgram) -> bool:
-    return any(map(os.path.exists, program.paths))
-
-
-def _is_in_one_of(packages: Iterable[Resource], program: NamedProgram) -> bool:
+def _missing(program: NamedProgram, packages: Iterable[Resource]) -> str | None:
+    """How it is said that ``program`` is missing; None if it is there, or if one of ``packages`` has its name."""
+    if any(map(os.path.exists, program.paths)):
+        return None
+    able = [each for each in packages if any(map(each.might_provide, program.paths))]
     names = {os.path.basename(path) for path in program.paths}
-    return any(package.name.partition(":")[0] in names for package in packages)
+    if any(package.name.partition(":")[0] in names for package in able):
+        return None
+    unless = ", unless a package does" if able else ""
+    return f"{program.words} is not there, and no resource brings it{unless}"
 
 
 def _distrusted(files: Iterable[str]) -> Iterator[str]:
