@@ -280,6 +280,7 @@ async def test_a_host_asks_once_for_what_it_may_not_know_while_a_stream_is_away(
     with bare.server:
         async with bare.connected("web1") as js:
             subject = "$KV.reactor_state.web1"
+            js.seconds = 1.0
             for each in ("1", "2"):
                 with pytest.raises(NoRespondersError):
                     await js.publish(subject, b"", message_id=each, stream="KV_reactor_state")

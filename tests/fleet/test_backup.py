@@ -16,9 +16,11 @@ from reactor.fleet.bucket_names import BUNDLES, CHANNELS, DRIVE, EVENTS, HOSTS, 
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import ApiError, DisconnectedError
+from reactor.fleet.link.errors import ApiError, DisconnectedError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.snapshots import restore_stream, save_stream
+from reactor.fleet.operator import backup as operator_backup
+from reactor.fleet.operator import streams
 from reactor.fleet.operator.backup import reading_backup, writing_backup
 from reactor.fleet.operator.session import operator_options, save_servers
 from reactor.fleet.operator.streams import wanted_streams
@@ -228,6 +230,61 @@ def test_a_server_without_room_says_how_to_make_some(saved, backup, tmp_path, re
     assert "error[R1024]: the fleet is not restored completely: JetStream refuses " in done.err
     assert "hint: give the servers a larger disk, or a larger max_file_store" in done.err
     assert "; then restore it again, with --replace" in done.err
+
+
+def test_a_restoration_outlives_the_election_of_a_leader(saved, run, backup, monkeypatch):
+    failures = [
+        ApiError("no leader now", status=503),
+        ApiError("begun already", number=10130),
+        NoAnswerError("silence"),
+    ]
+
+    async def failing(*how):
+        if failures:
+            raise failures.pop()
+        await restore_stream(*how)
+
+    monkeypatch.setattr(operator_backup, "restore_stream", failing)
+    monkeypatch.setattr(operator_backup, "_PAUSE", 0.0)
+    before = saved.on_server(contents)
+    done = run("restore", backup, "--replace")
+    assert (done.code, failures) == (0, []), done.err
+    assert saved.on_server(contents) == before
+
+
+def test_a_stream_that_others_make_meanwhile_is_not_deleted(saved, run, backup, monkeypatch):
+    async def in_use(js, stream, *_):
+        await js.create_stream(stream, wanted_streams()[stream])
+        raise ApiError(f"{stream} is in use", number=10130)
+
+    async def empty(js):
+        for name in wanted_streams():
+            await js.delete_stream(name)
+
+    saved.on_server(empty)
+    with monkeypatch.context() as patch:
+        patch.setattr(operator_backup, "restore_stream", in_use)
+        done = run("restore", backup)
+    assert (done.code, f"OBJ_{BUNDLES} is in use" in done.err) == (1, True)
+    assert saved.on_server(lambda js: js.stream_names()) == [f"OBJ_{BUNDLES}"]
+    assert run("restore", backup, "--replace").code == 0
+
+
+async def test_streams_are_made_when_the_servers_of_a_new_cluster_know_each_other(monkeypatch):
+    monkeypatch.setattr(streams, "_AGAIN", 0.0)
+    unknown = [ApiError("no suitable peers for placement", number=10005)] * 2
+
+    async def write(_name, fields):
+        if unknown:
+            raise unknown.pop()
+        return {"config": fields}
+
+    await streams.with_room(write, "KV_a", {"num_replicas": 3}, 0)
+    assert unknown == []
+    monkeypatch.setattr(streams, "_MEETING", 0.0)
+    unknown.append(ApiError("no suitable peers for placement", number=10005))
+    with pytest.raises(ApiError, match="no suitable peers"):
+        await streams.with_room(write, "KV_a", {"num_replicas": 3}, 0)
 
 
 def test_a_host_that_was_expelled_since_the_backup_is_named(saved, run, reactor, tmp_path):

@@ -160,6 +160,16 @@ class JetStreamApi:
         """Return ``config``, ``state`` and ``cluster`` of a stream. Raises MissingError."""
         return await self.call(f"STREAM.INFO.{stream}")
 
+    async def stream_names(self) -> list[str]:
+        """Return the names of all streams of the account."""
+        found: list[str] = []
+        while True:
+            answer = await self.call("STREAM.NAMES", {"offset": len(found)})
+            page = answer.get("streams") or []
+            found += map(str, page)
+            if not page or len(found) >= answer.get("total", 0):
+                return found
+
     async def create_stream(self, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
         """Make a stream, or find one of the same configuration; returns its information."""
         return await self.call(f"STREAM.CREATE.{name}", {"name": name, **config})

@@ -20,7 +20,7 @@ _IN_FLIGHT = 16
 _WINDOW = 1 << 20
 """Bytes that a server sends before it is told that some have arrived. It ends a connection that needs 10 s for them."""
 _UNKNOWN_FIELD = 10025
-_PATIENCE = 60.0
+_PATIENCE = 30.0
 """Seconds for each answer of the server. It has none to give while it reads or writes a disk that is busy."""
 _FIRST_WAIT = 5.0
 _END = 204
@@ -67,7 +67,6 @@ class _Talk:
             return message
         raise NoAnswerError(
             f"the NATS server {server} says nothing for {_PATIENCE:g} s amid the stream {self._stream}",
-            "see its log, and its disk",
         )
 
 

@@ -16,13 +16,15 @@ import stat
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple
+
+import trio
 
 from reactor.atomic_write import sync_directory
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANNELS, HOSTS
-from reactor.fleet.link.errors import LinkError, MissingError, hint_to_make
+from reactor.fleet.link.errors import ApiError, LinkError, MissingError, NoAnswerError, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.snapshots import CHUNK, Snapshot, restore_stream, save_stream
 from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams, with_room
@@ -30,6 +32,10 @@ from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wante
 Tell = Callable[[str, int], None]
 """Gets the name of a stream, and the bytes of it that are done."""
 _MOST_NAMED = 3
+_ATTEMPTS, _PAUSE = 5, 2.0
+"""How often a stream is tried, and the seconds between: an election takes up to 9."""
+_IN_USE = 10130
+"""The server's error number for a stream that is there, or that another restoration has begun."""
 _INDEX = "backup.json"
 _VERSION = 1
 _LARGEST_INDEX = 16 << 20
@@ -257,7 +263,7 @@ async def back_up(js: JetStream, writer: BackupWriter, tell: Tell, done: Done) -
 
     Each is as it is at one moment. What is saved first names what is saved later: a channel its releases, for example.
     """
-    names = sorted(await _stream_names(js), key=_order)
+    names = sorted(await js.stream_names(), key=_order)
     if f"KV_{HOSTS}" not in names:
         raise MissingError("there are no streams of a fleet", hint_to_make("kv", HOSTS))
     states = [(await js.stream_info(name))["state"] for name in names]
@@ -266,16 +272,6 @@ async def back_up(js: JetStream, writer: BackupWriter, tell: Tell, done: Done) -
         with writer.stream(name, tell) as write:
             snapshot = await save_stream(js, name, write)
         done(writer.saved(snapshot))
-
-
-async def _stream_names(js: JetStream) -> list[str]:
-    found: list[str] = []
-    while True:
-        answer = await js.call("STREAM.NAMES", {"offset": len(found)})
-        page = answer.get("streams") or []
-        found += map(str, page)
-        if not page or len(found) >= answer.get("total", 0):
-            return found
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
@@ -301,9 +297,7 @@ async def restore(
         )
     try:
         for each in reversed(backup.streams):
-            if each.name in there:
-                await js.delete_stream(each.name)
-            await _restored(js, backup, each, copies, tell)
+            await _replaced(js, backup, each, copies, tell, may_delete=replace or each.name in there)
             done(each)
         ccm = await lets_ccm_publish(js)
         await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
@@ -322,6 +316,26 @@ async def _sizes(js: JetStream, names: list[str]) -> dict[str, int]:
         except MissingError:
             continue
     return found
+
+
+async def _replaced(
+    js: JetStream, backup: Backup, stream: SavedStream, copies: int, tell: Tell, *, may_delete: bool
+) -> None:
+    """Restore one stream. It is tried again while a cluster elects a leader, and after that deletes what it has begun."""
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            if may_delete:
+                with suppress(MissingError):
+                    await js.delete_stream(stream.name)
+            await _restored(js, backup, stream, copies, tell)
+        except (ApiError, NoAnswerError) as error:
+            is_of_others = not may_delete and isinstance(error, ApiError) and error.number == _IN_USE
+            if not left or is_of_others or error.hint is not None:
+                raise
+            may_delete = True
+            await trio.sleep(_PAUSE)
+        else:
+            return
 
 
 async def _restored(js: JetStream, backup: Backup, stream: SavedStream, copies: int, tell: Tell) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import trio
+
 from reactor.fleet.bucket_names import (
     BUNDLES,
     CHANNELS,
@@ -38,6 +40,10 @@ out those of others."""
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""
+_NO_PEERS = 10005
+"""Its error number for a stream with more copies than it knows servers."""
+_MEETING, _AGAIN = 5.0, 0.2
+"""Seconds for which servers may need to know each other, and between two attempts."""
 _KEEPS_ALL = {"max_age": 0, "max_msgs": -1, "max_msg_size": -1, "no_ack": False, "sealed": False}
 """No limits but those of a stream itself: with an age, hosts and channels would vanish without a word."""
 _SLOTS_BYTES, _SHARED_BYTES, _REGISTRY_BYTES = 16 << 20, 128 << 20, 64 << 20
@@ -190,12 +196,18 @@ async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
 async def with_room(write: _Write, name: str, fields: Mapping[str, Any], size: int) -> None:
     """Write a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly.
 
+    Servers of a cluster that have just started do not know all others yet; it waits for these.
+
     ``size``: that limit in bytes, 0 for none. Raises LinkError.
     """
+    until = trio.current_time() + _MEETING
     while True:
         try:
             info = await write(name, {**fields, "max_bytes": size} if size else fields)
         except ApiError as error:
+            if error.number == _NO_PEERS and trio.current_time() < until:
+                await trio.sleep(_AGAIN)
+                continue
             if error.number == _NO_ROOM:
                 error.hint = (
                     "give the servers a larger disk, or a larger max_file_store in their configuration"
