@@ -45,10 +45,10 @@ def refuse_replacement(path: str) -> None:
     That is a read-only file system, a directory that we may not change, and what chattr(1) protects. Missing directories may be above ``path``.
     """
     with ErrorContext(f"write {path}"):
-        with Parent(first_missing_path(path)) as (directory, _):
+        with Parent(first_missing_path(path)) as (directory, base):
             refuse_read_only(directory)
             refuse_unchangeable(directory)
-            refuse_forbidden(directory)
+            refuse_forbidden(directory, base)
         if os.path.isfile(path) and not os.path.islink(path):
             fd = open_path(path)
             try:

@@ -86,13 +86,20 @@ def refuse_read_only(directory: int) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
-def refuse_forbidden(directory: int) -> None:
-    """Raise OSError when this process may not make or remove names in the directory open at ``directory``.
+def refuse_forbidden(directory: int, name: str) -> None:
+    """Raise OSError when this process may not make, replace or remove ``name`` in the directory open at ``directory``.
 
-    The kernel is asked, so capabilities and access lists count.
+    The kernel is asked, so capabilities and access lists count. In a sticky directory, what others own stays theirs.
     """
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    found = os.fstat(directory)
+    if not found.st_mode & stat.S_ISVTX or found.st_uid == os.geteuid():
+        return
+    with suppress(FileNotFoundError):
+        is_ours = os.stat(name, dir_fd=directory, follow_symlinks=False).st_uid == os.geteuid()
+        if not (is_ours or effective_capabilities() >> _CAP_FOWNER & 1):
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def refuse_foreign_owner(uid: int, gid: int, directory: int) -> None:

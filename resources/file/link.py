@@ -182,6 +182,6 @@ class LinkReconciler:
         """Raise the ResourceError with which the change would fail, such as a read-only file system."""
         with ErrorContext(f"link {self.desired.path}"), Parent(self.desired.path) as (directory, base):
             refuse_read_only(directory)
-            refuse_forbidden(directory)
+            refuse_forbidden(directory, base)
             if state.type is FileType.DIRECTORY:
                 refuse_mounts(self.desired.path, directory, base)

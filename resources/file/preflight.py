@@ -35,11 +35,11 @@ async def preflight(desired: Desired, state: FileState) -> None:
             desired.content.head(0)
     creates_directory = desired.settings.ensure == "directory" and state.type is FileType.ABSENT
     made = first_missing_path(desired.path) if creates_directory else desired.path
-    with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
+    with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, base):
         refuse_read_only(directory)
         if _replaces(desired, state):
             refuse_unchangeable(directory)
-            refuse_forbidden(directory)
+            refuse_forbidden(directory, base)
             if desired.settings.ensure != "absent":
                 refuse_foreign_owner(state.wanted.uid, state.wanted.gid, directory)
         else:

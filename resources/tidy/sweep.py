@@ -230,10 +230,10 @@ async def refuse_unremovable(due: Collection[Due]) -> None:
 def _refuse_unremovable(due: Collection[Due]) -> None:
     for each in due:
         with suppress(FileNotFoundError), ErrorContext(f"remove {each.path}"):
-            with Parent(each.path) as (directory, _):
+            with Parent(each.path) as (directory, base):
                 refuse_read_only(directory)
                 refuse_unchangeable(directory)
-                refuse_forbidden(directory)
+                refuse_forbidden(directory, base)
             handle = open_path(each.path)
             try:
                 mode = os.fstat(handle).st_mode

@@ -94,7 +94,9 @@ root = sys.argv[1]
 subprocess.run(["mount", "-t", "tmpfs", "none", root], check=True)
 os.chmod(root, 0o755)
 os.mkdir(f"{root}/ours")
-for name in ("theirs", "ours/theirs", "ours/file"):
+os.mkdir(f"{root}/sticky")
+os.chmod(f"{root}/sticky", 0o1777)
+for name in ("theirs", "ours/theirs", "ours/file", "sticky/theirs"):
     with open(f"{root}/{name}", "w") as file:
         file.write("x")
     os.chmod(f"{root}/{name}", 0o644)
@@ -134,6 +136,9 @@ FORBIDDEN = {
     "ours/file ensure=present group=4321": "cannot set the attributes of: Operation not permitted",
     "ours/file ensure=present group=1234 mode=0600": "done",
     "ours/theirs ensure=present content=y": "done",
+    "sticky/theirs ensure=present content=y": "cannot write: Operation not permitted",
+    "sticky/theirs ensure=absent": "cannot remove: Operation not permitted",
+    "sticky/new ensure=present content=y": "done",
     "ours/new ensure=present content=y group=1234": "done",
 }
 
