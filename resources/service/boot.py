@@ -16,6 +16,8 @@ from reactor.watchers.units import directories
 _DEFAULT: Final = "default.target"
 _STARTED_BY: Final = ("WantedBy", "RequiredBy", "UpheldBy", "BoundBy", "TriggeredBy")
 """The properties that name the units which start a unit."""
+_STARTS: Final = ("Wants", "Requires", "Upholds", "BindsTo")
+"""The properties that name the units which a unit starts."""
 _MOST: Final = 200
 """The most units to ask systemd about, for one unit."""
 _started: Final[dict[tuple[Scope, str], set[str]]] = {}
@@ -54,8 +56,11 @@ async def _idle_starters(
     async with _searching:
         if await _are_started(systemd, linking, scope, default):
             return None
-        direct = linking.union(*[await _asked(systemd, name) for name in names])
-        return None if await _are_started(systemd, direct, scope, default) else direct
+        direct = linking.union(*[await _asked(systemd, name, _STARTED_BY) for name in names])
+        if await _are_started(systemd, direct, scope, default):
+            return None
+        await _follow_targets(systemd, scope, default)
+        return None if await _are_started(systemd, direct.union(names), scope, default) else direct
 
 
 def _known(scope: Scope, default: str) -> set[str]:
@@ -75,13 +80,26 @@ async def _are_started(systemd: Systemd, names: set[str], scope: Scope, default:
         if name not in seen:
             seen.add(name)
             linking = linking_units(name, scope)
-            waiting += linking if linking & known else linking | await _asked(systemd, name)
+            waiting += linking if linking & known else linking | await _asked(systemd, name, _STARTED_BY)
     return False
 
 
-async def _asked(systemd: Systemd, name: str) -> set[str]:
-    """The units that start ``name``, as systemd says."""
-    facts = await systemd.facts(name, _STARTED_BY)
+async def _follow_targets(systemd: Systemd, scope: Scope, default: str) -> None:
+    """Make known what the ``default`` target starts, and the targets that it starts.
+
+    Asked who starts a unit, systemd names only units that it has loaded. A host that was booted into another target has
+    not loaded the default one.
+    """
+    known, seen, waiting = _known(scope, default), set[str](), [default]
+    while waiting and len(seen) <= _MOST:
+        seen.add(name := waiting.pop())
+        known |= (units := await _asked(systemd, name, _STARTS))
+        waiting += {unit for unit in units if unit.endswith(".target")} - seen - {*waiting}
+
+
+async def _asked(systemd: Systemd, name: str, properties: tuple[str, ...]) -> set[str]:
+    """The units that these properties of ``name`` list, as systemd says."""
+    facts = await systemd.facts(name, properties)
     return {unit for value in facts.values() for unit in value.split()}
 
 
