@@ -148,17 +148,18 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
     )
     if problems or conflicts:
         found = sorted([*problems, *conflicts], key=_position)
-        error = ManifestError(found, manifest.files, manifest.texts)
-        if not (manifest.unread or any(ref.endswith("*") for ref in manifest.broken)):
-            error.valid = manifest.resources
-            error.invalid_names = frozenset(
-                (
-                    *(each.name for each in manifest.placeholders),
-                    *(ref.partition("#")[2] for ref in manifest.broken),
-                )
-            )
-        raise error
+        raise _invalid(manifest, found)
     return graph
+
+
+def _invalid(manifest: Manifest, found: list[Diagnostic]) -> ManifestError:
+    # Not in the function that raises it: its frame and the error would hold each other, and all resources with them.
+    error = ManifestError(found, manifest.files, manifest.texts)
+    if not (manifest.unread or any(ref.endswith("*") for ref in manifest.broken)):
+        error.valid = manifest.resources
+        broken = (ref.partition("#")[2] for ref in manifest.broken)
+        error.invalid_names = frozenset((*(each.name for each in manifest.placeholders), *broken))
+    return error
 
 
 def all_located(path: Names, inputs: Inputs, warn: Callable[[str], None]) -> list[str]:

@@ -131,7 +131,8 @@ class Mount(Resource[MountState], kind="mount"):
             message = (
                 f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} required, unless ensure is absent"
             )
-            hint = f"add {', '.join(examples[name] for name in missing)}, for example"
+            them = "them" if missing[1:] else "it"
+            hint = f"add {them}, for example {', '.join(examples[name] for name in missing)}"
             yield PropertyProblem((), message, hint)
 
     def _swap_problems(self) -> Iterable[PropertyProblem]:

@@ -334,7 +334,7 @@ def test_the_examples_that_need_nothing_work(reactor, kind, tmp_path):
         (("cron", "x"), 'add --schedule "0 3 * * *", or minute and hour'),
         (("cron", "x"), "add it: --command /usr/local/bin/backup"),
         (("certificate", "/etc/x"), "add --names app.example.com"),
-        (("mount", "/mnt"), "add it, for example --device /dev/sdb1"),
+        (("mount", "/mnt"), "add them, for example --device /dev/sdb1, --fstype ext4"),
         (("ca_certificate", "x"), "add --source /etc/ssl/ca/cert.pem"),
         (("sysctl", "vm.swappiness", "10"), "all else is an option: see 'reactor ensure sysctl --help'"),
     ],

@@ -250,7 +250,7 @@ CHANGES = {
     "a module that was missing": (touch("modules/none"), lambda world: (world.directory / "modules/none").unlink()),
     ".env": (touch(".env"), lambda world: (world.directory / ".env").unlink()),
     "a pause": (touch("state/pauses.json"), lambda world: (world.state / "pauses.json").unlink()),
-    "a run that did not begin": (touch("state/refused.json"), lambda world: None),
+    "a run that did not begin": (touch("state/refused.json"), lambda world: (world.state / "refused.json").unlink()),
     "another run": (write_event, forget("DELETE FROM events WHERE ref = 'file#/x'")),
     "a refresh that is due": (owe_refresh, forget("DELETE FROM refreshes WHERE subscriber = 'exec#y'")),
     "another session": (lambda world: setattr(world, "session", "other"), lambda world: delattr(world, "session")),

@@ -79,6 +79,13 @@ TROUBLE = Path("/run/trouble")
 UNIT = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
 
 
+async def _remove_streams() -> None:
+    """Let the servers be as new ones."""
+    async with operator_session("/etc/reactor/fleet") as js:
+        for name in (await js.call("STREAM.NAMES", {}))["streams"]:
+            await js.delete_stream(name)
+
+
 def commands(command: click.Command, *names: str) -> Iterator[tuple[str, click.Command]]:
     """``command`` and all below it, with what is typed to call them."""
     yield " ".join(names), command
@@ -429,6 +436,10 @@ class Host:
             self._put_host("web7", "web")  # an example before expelled it
         if words[:3] == ["reactor", "fleet", "join"]:
             Path("/etc/reactor/fleet.yaml").unlink()
+        if words[:3] == ["reactor", "fleet", "backup"]:
+            Path("/srv/backup").mkdir(exist_ok=True)
+        if words[:3] == ["reactor", "fleet", "restore"]:
+            trio.run(_remove_streams)
         if words[:2] != ["reactor", "fleet"] or (phase := PHASES.get(words[2])) is None:
             return
 
