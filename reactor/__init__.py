@@ -63,7 +63,6 @@ from typing import TYPE_CHECKING, Any
 from reactor import late_imports
 
 if TYPE_CHECKING:
-    from reactor.clock import host_clock
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import RunOptions
@@ -152,7 +151,6 @@ _HOMES = {
     "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.http.response": ("HttpResponse",),
-    "reactor.clock": ("host_clock",),
     "reactor.http.client": ("http_response",),
     "reactor.http.request": ("ConnectionLostError", "HttpError", "HttpLimits", "HttpRequest", "TooLargeError"),
     "reactor.loading": ("LoadedManifest", "load"),
@@ -262,7 +260,6 @@ __all__ = [
     "fragile_mounts",
     "git_credentials",
     "gjson_get",
-    "host_clock",
     "http_response",
     "in_thread",
     "is_shared_mount",

@@ -24,15 +24,11 @@ class Clock:
         A host may start with a wrong time, also decades in the future, until NTP or the user sets it. Until then,
         nothing may be deleted because of its age.
         """
-        return self.settles_in() <= 0
-
-    def settles_in(self) -> float:
-        """The seconds until the clock is settled, unless it is set again; 0 or less if it is settled."""
         up = uptime()
         host_began = time.time() - up
         if abs(host_began - self._host_began) > STEP:
             self._host_began, self._doubted = host_began, up
-        return self._doubted + SETTLING - up
+        return up - self._doubted >= SETTLING
 
 
 def uptime() -> float:
@@ -40,6 +36,5 @@ def uptime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-host_clock = Clock()
-"""The one clock that the whole process shares."""
-is_settled = host_clock.is_settled
+is_settled = Clock().is_settled
+"""The `Clock.is_settled` of the one clock that the whole process shares."""

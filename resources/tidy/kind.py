@@ -28,9 +28,7 @@ from reactor import (
     Resource,
     SandboxAccess,
     Watch,
-    emit_note,
     escaped,
-    host_clock,
 )
 from reactor.resources.tidy.rule import Rule, parse_size, shown_size
 from reactor.resources.tidy.sweep import Due, Found, Sweep, refuse_unremovable
@@ -104,24 +102,12 @@ class Tidy(Resource[Found], kind="tidy"):
         except BaseException:
             self._changed_paths.lose()
             raise
-        found = self._without_doubtful(found)
         wait = found.next_at - time.time()
         self._alarm.set(math.inf if wait == math.inf else trio.current_time() + max(0.0, wait) + _LATER)
         if found.unread is not None and not found.due:
             self._changed_paths.lose()
             raise found.unread
         return found
-
-    def _without_doubtful(self, found: Found) -> Found:
-        """What was found, without what is old only by a clock that may be wrong: that is looked at again later."""
-        if self.age is None or not found.due or (doubtful := host_clock.settles_in()) <= 0:
-            return found
-        self._changed_paths.lose()
-        emit_note(
-            f"{_counted(found.due)}: old by a clock that may be wrong, because the host started or its clock was set less"
-            f" than an hour ago; kept for another {math.ceil(doubtful / 60)} min"
-        )
-        return found._replace(due=(), next_at=time.time() + doubtful)
 
     def plan(self, state: Found, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to it
         """Remove the files that are due."""

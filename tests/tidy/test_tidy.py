@@ -9,8 +9,8 @@ import pytest
 from fixed_paths import immutable
 from namespaces import run_in_namespaces
 
-from reactor import ManifestError, PathWatch, ResourceError, clock
-from reactor.engine.events import Cause, Checked, Noted, Result
+from reactor import ManifestError, PathWatch, ResourceError
+from reactor.engine.events import Cause, Checked, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resources.tidy import Tidy
@@ -19,14 +19,6 @@ from reactor.resources.tidy.sweep import Sweep
 from reactor.testing.story import Story, converge_once, running
 
 DAY = 86400
-
-
-@pytest.fixture(autouse=True)
-def settled_clock(monkeypatch):
-    """The host may have started just now."""
-    monkeypatch.setattr(clock, "SETTLING", 0.0)
-
-
 STRANGER = 1234
 
 
@@ -166,29 +158,6 @@ async def test_what_other_resources_manage_stays(tmp_path):
     )
     await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
     assert names(root) == {"managed", "sub", "sub/in"}
-
-
-async def test_nothing_goes_for_its_age_while_the_clock_may_be_wrong(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "SETTLING", clock.uptime() + 600)
-    put(tmp_path / "old", days=40)
-    put(tmp_path / "large" / "x", size=3 << 10)
-    large = tidy(tmp_path / "large", age=None, size="2k")
-    _, story = await converge_once(tidy(tmp_path), large)
-    assert names(tmp_path) == {"old", "large"}, "a size does not depend on the clock"
-    [note] = story.all(Noted)
-    assert note.line.startswith(
-        "1 file (1 bytes): old by a clock that may be wrong, because the host started"
-    )
-    assert note.line.endswith("kept for another 10 min")
-    monkeypatch.setattr(clock, "SETTLING", 0.0)
-    assert await swept(tidy(tmp_path)) == [Result.CHANGED]
-
-
-async def test_what_is_kept_for_a_doubtful_clock_goes_when_it_is_settled(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "SETTLING", clock.uptime() + 0.3)
-    put(tmp_path / "old", days=40)
-    async with running(tidy(tmp_path)) as story:
-        await story.until(lambda: not names(tmp_path))
 
 
 async def test_a_file_goes_at_the_moment_at_which_it_is_too_old(tmp_path):
