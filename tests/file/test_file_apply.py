@@ -619,7 +619,7 @@ async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(
 
 
 async def test_a_write_that_failed_holds_no_directory_while_its_error_is_known(path: Path):
-    """What holds the directory makes the file system busy that it is on: nobody could unmount it."""
+    """A directory that is held open keeps its file system busy: nobody could unmount it."""
 
     class Unwritable(Inline):
         async def copy_to(self, fd: int) -> None:

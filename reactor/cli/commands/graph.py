@@ -115,7 +115,6 @@ def graph(
       reactor graph --around 'file#/etc/nginx' --format mermaid site.yaml
       reactor graph --in-state failed --in-state blocked -o failed.svg site.yaml
     """
-    from reactor.graph.select import restricted
     from reactor.loading import load
 
     form = form or _guess(output)
@@ -127,9 +126,7 @@ def graph(
         shown = _part(whole, around, DEFAULT_DEPTH if depth is None else depth, only)
     states = _states(whole) if state else _known_states(directory_of(state_dir)) if in_state else None
     if in_state and states is not None:
-        shown = restricted(shown, {ref for ref in shown.refs if states.get(ref, "unknown") in in_state})
-        if not shown.refs:
-            notice(f"no resource has the state {' or '.join(in_state)}", None)
+        shown = _in_state(shown, states, in_state)
     _write(_exported(shown, form, states), output)
 
 
@@ -139,6 +136,16 @@ def _part(whole: Graph, around: str | None, depth: int, only: tuple[str, ...]) -
 
     near = whole if around is None else select.around(whole, around, depth)
     return select.restricted(near, select.matching(whole, only)) if only else near
+
+
+def _in_state(near: Graph, states: dict[str, str], wanted: tuple[str, ...]) -> Graph:
+    """The resources in one of the ``wanted`` states. Says if there is none."""
+    from reactor.graph.select import restricted
+
+    shown = restricted(near, {ref for ref in near.refs if states.get(ref, "unknown") in wanted})
+    if not shown.refs:
+        notice(f"no resource has the state {' or '.join(wanted)}", None)
+    return shown
 
 
 def _check_usage(form: str, output: Path | None, around: str | None, depth: int | None) -> None:

@@ -48,7 +48,7 @@ def expected_failures(program: LoadedManifest) -> Iterator[str]:
             yield f"{resource.declared.place}: {resource.ref}: the {_property_of(resource, path)} {path} does not exist"
     for resource in program.graph.resources.values():
         _, error = _templates_of(resource)
-        # Not those that are missing, or not to be trusted.
+        # Templates that are missing, or not to be trusted, are reported elsewhere.
         if error is not None and error.missing is None and not isinstance(error.__cause__, DistrustedError):
             yield f"{resource.declared.place}: {resource.ref}: {error.message}"
 
