@@ -2,14 +2,17 @@ import gc
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from files_of_cli import put
 from hypothesis import HealthCheck, settings
+from namespaces import enter_own_mounts
 from processes_of_cli import Done
 from xdist.scheduler import LoadScopeScheduling
 
@@ -89,6 +92,19 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def in_mounts_of_its_own(tmp_path_factory):
+    """What one process of xdist mounts, no other sees: a mount that hangs would be in the way of all of them.
+
+    Temporary files are in memory. On a disk, making and removing a million of them takes minutes of processor time.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        with suppress(PermissionError):
+            enter_own_mounts()
+            directory = tmp_path_factory.getbasetemp()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "tests", directory], check=True)
 
 
 @pytest.fixture(scope="session")
