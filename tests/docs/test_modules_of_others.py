@@ -1,4 +1,4 @@
-"""The table of modules on the page for those who come from Ansible: each entry is valid, each command is there."""
+"""The tables on the pages for those who come from Ansible and Salt: each entry is valid, each command is there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from reactor import load
 from reactor.cli.group import COMMANDS
 from reactor.cli.group import reactor as group
 
-PAGE = (Path(__file__).parents[2] / "docs/coming-from-ansible.md").read_text()
-TABLE = PAGE.partition("## Modules")[2].partition("\n## ")[0]
-ROWS = dict(re.findall(r"^\| (`.*?`) \| (.*) \|$", TABLE, re.MULTILINE))
-MODULES = {name for names in ROWS for name in re.findall(r"`([^`]+)`", names)}
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows_of(page, heading):
+    """The second cell by the first one, of the table below a heading."""
+    table = (DOCS / page).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\| (`.*?`) \| (.*) \|$", table, re.MULTILINE))
+
+
+ROWS_OF_ANSIBLE = rows_of("coming-from-ansible.md", "Modules")
+ROWS = ROWS_OF_ANSIBLE | rows_of("coming-from-salt.md", "States")
+MODULES = {name for names in ROWS_OF_ANSIBLE for name in re.findall(r"`([^`]+)`", names)}
 MOST_USED = [
     "command",
     "shell",
@@ -89,6 +97,7 @@ def test_of_the_fifty_most_used_modules_at_least_45_have_a_line():
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_an_entry_is_valid(tmp_path, entry):
     (tmp_path / "app.conf.j2").write_text("x\n")
+    (tmp_path / "templates/app").mkdir(parents=True)
     (tmp_path / "roles").mkdir()
     (tmp_path / "roles/web.yaml").write_text("resources: []\n")
     [(kind, named)] = yaml.safe_load(entry).items()
