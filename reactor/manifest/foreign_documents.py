@@ -21,7 +21,7 @@ _HIERA: Final = (
 )
 _SALT: Final = (
     "a state of Salt",
-    "write 'pkg.installed' of nginx as '- nginx: {ensure: present}' below '- package:', which is below 'resources:'",
+    "'pkg.installed' of nginx is '- nginx: {ensure: present}' below '- package:'; docs/coming-from-salt.md has the states",
 )
 _LANGUAGES: Final = {
     ".pp": ("Puppet", "docs/coming-from-puppet.md"),

@@ -23,7 +23,7 @@ FILES = {
     "site.mcl": ('file "/tmp/x" { state => "exists", }\n', "a manifest is a map", "code for mgmt"),
     "all.yml": ("$ANSIBLE_VAULT;1.1;AES256\n6231\n", "a manifest is a map", "encrypted by ansible-vault"),
     "vars.yml": ("data: {}\nresources: []\ndefaults: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6231\n", "unknown tag !vault", "'secrets:'"),
-    "init.sls": ("nginx:\n  pkg.installed: []\n", "a state of Salt", "- nginx: {ensure: present}"),
+    "init.sls": ("nginx:\n  pkg.installed: []\n", "a state of Salt", "docs/coming-from-salt.md"),
 }  # fmt: skip
 
 
