@@ -12,9 +12,10 @@ from reactor import ResourceError
 from reactor.resources.parts.document import Document
 from reactor.resources.parts.values import (
     MISSING,
+    agrees,
+    damaged,
     nested,
     newline_of,
-    refuse_damage,
     refuse_large,
     same,
     value_at,
@@ -55,13 +56,14 @@ def edit_json(document: Document, keys: Sequence[str], value: Any, path: str) ->
     """
     read = _read(document, path)
     found = value_at({} if read.data is MISSING else read.data, keys, path)
-    if (found is MISSING and value is MISSING) or (found is not MISSING and same(found, value)):
+    if agrees(found, value):
         return None
     try:
         text = _edited(read, keys, value, path)
         after = document.with_text(text)
         expected = with_value({} if read.data is MISSING else read.data, keys, value)
-        refuse_damage(same(_read(after, path).data, expected), path, keys)
+        if not same(_read(after, path).data, expected):
+            raise damaged(path, keys)
     except RecursionError as error:
         raise ResourceError(f"{path} has too many levels") from error
     return after

@@ -13,8 +13,9 @@ from reactor import ResourceError
 from reactor.resources.parts.document import Document
 from reactor.resources.parts.values import (
     MISSING,
+    agrees,
+    damaged,
     newline_of,
-    refuse_damage,
     refuse_large,
     same,
     value_at,
@@ -49,11 +50,12 @@ def edit_toml(document: Document, keys: Sequence[str], value: Any, path: str) ->
     """
     data = _read(document, path)
     found = value_at(data, keys, path)
-    if (found is MISSING and value is MISSING) or (found is not MISSING and same(found, value)):
+    if agrees(found, value):
         return None
     items = list(_items(document.text))
     after = document.with_text(_edited(document.text, items, tuple(keys), value, data))
-    refuse_damage(same(_read(after, path), with_value(data, keys, value)), path, keys)
+    if not same(_read(after, path), with_value(data, keys, value)):
+        raise damaged(path, keys)
     return after
 
 

@@ -24,6 +24,11 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
+def agrees(found: Any, value: Any) -> bool:
+    """Whether ``found`` is the desired ``value``. Either may be `MISSING`."""
+    return found is value if found is MISSING or value is MISSING else same(found, value)
+
+
 def plain(value: Any) -> Any:
     """The value in the types that parsers return: expressions of a manifest may return others that are derived of them."""
     if isinstance(value, Mapping):
@@ -89,8 +94,7 @@ def refuse_large(document: Document, path: str, largest: int = _LARGEST) -> None
         raise ResourceError(words, "manage the whole file with the kind file")
 
 
-def refuse_damage(is_right: bool, path: str, keys: Sequence[str]) -> None:
-    """Raise ResourceError unless the edited text reads as wanted: nothing else may have changed."""
-    if not is_right:
-        words = f"{path}: the key {'.'.join(keys)} can't be changed without a change of something else"
-        raise ResourceError(words, "change it by hand, or manage the whole file with the kind file")
+def damaged(path: str, keys: Sequence[str]) -> ResourceError:
+    """The error for an edited text in which more than the key has changed."""
+    words = f"{path}: the key {'.'.join(keys)} can't be changed without a change of something else"
+    return ResourceError(words, "change it by hand, or manage the whole file with the kind file")

@@ -18,11 +18,11 @@ from reactor.resources.parts.document import Document
 from reactor.resources.parts.values import (
     MISSING,
     MOST_LEVELS,
+    agrees,
+    damaged,
     nested,
     newline_of,
-    refuse_damage,
     refuse_large,
-    same,
 )
 from reactor.resources.parts.yaml_values import block_lines, flow
 
@@ -36,20 +36,16 @@ def edit_yaml(document: Document, keys: Sequence[str], value: Any, path: str) ->
     """
     root = _root(document, path)
     found = _value_at(root, keys, path)
-    if (found is MISSING and value is MISSING) or (found is not MISSING and same(found, value)):
+    if agrees(found, value):
         return None
     try:
         after = document.with_text(_Edit(document.text, path).edited(root, keys, value))
         new = _root(after, path)
-        is_right = _is_same_but(root, new, keys) and _is(_value_at(new, keys, path), value)
-        refuse_damage(is_right, path, keys)
+        if not (_is_same_but(root, new, keys) and agrees(_value_at(new, keys, path), value)):
+            raise damaged(path, keys)
     except RecursionError as error:
         raise ResourceError(f"{path} has too many levels") from error
     return after
-
-
-def _is(found: Any, value: Any) -> bool:
-    return found is value if MISSING in (found, value) else same(found, value)
 
 
 def _root(document: Document, path: str) -> Node | None:
