@@ -12,12 +12,18 @@ from reactor.resources.network.link_state import LinkState
 from reactor.resources.network.link_table import COMES_BY_ITSELF, find_index, find_link, index_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, link_path
 from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, DesiredRoute
-from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
+from reactor.resources.network.rtnetlink import (
+    GATEWAY_HINT,
+    LINK_DOWN_HINT,
+    RtnetlinkSocket,
+    decoded,
+    explained,
+    message,
+)
 
 _RTN_UNICAST = 1
 _RTN_LOCAL = 2
 _RTM_F_FIB_MATCH = 0x2000
-_UP_HINT = "its gateway must be in the network of an address of a link that is up"
 
 
 async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
@@ -55,7 +61,7 @@ async def refuse_route(netns: str | None, wanted: DesiredRoute) -> None:
             found = await find_link(kernel, link)
             if found is not None and not found["flags"] & IFF_UP:
                 words = f"can't route {wanted.network} {wanted.next_hop}: the link {link} is down"
-                raise ResourceError(words, "the link must be up")
+                raise ResourceError(words, LINK_DOWN_HINT)
         if gateway is not None and not await _is_in_network_of(kernel, gateway, wanted.table):
             await _require_neighbour(kernel, gateway, wanted, index)
 
@@ -114,4 +120,4 @@ async def _require_neighbour(
     if not is_near:
         where = "no link that is up" if link is None else f"no network of the link {wanted.next_hop.link}"
         words = f"can't route {wanted.network} {wanted.next_hop}: the gateway is on {where}"
-        raise ResourceError(words, _UP_HINT)
+        raise ResourceError(words, GATEWAY_HINT)

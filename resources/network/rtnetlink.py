@@ -40,11 +40,13 @@ DUMP_ATTEMPTS = 10
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
 _HEADER_SIZE = 16
+GATEWAY_HINT = "correct the gateway, or give a link that is up an address in its network"
+LINK_DOWN_HINT = "bring the link up, as a link resource does"
 _HINTS = {
     errno.EPERM: "run as root, or with CAP_NET_ADMIN",
-    errno.ENETUNREACH: "its gateway must be in the network of an address of a link that is up",
-    errno.EHOSTUNREACH: "its gateway must be in the network of an address of a link that is up",
-    errno.ENETDOWN: "the link must be up",
+    errno.ENETUNREACH: GATEWAY_HINT,
+    errno.EHOSTUNREACH: GATEWAY_HINT,
+    errno.ENETDOWN: LINK_DOWN_HINT,
 }
 
 

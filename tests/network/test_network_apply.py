@@ -427,7 +427,7 @@ async def test_a_macvlan_is_not_made_on_a_macvlan(world):
 async def test_a_gateway_behind_a_link_that_is_down_is_said_to_need_one_that_is_up(world):
     world.run("address add 192.0.2.1/24 dev v0 \n link set v0 down")
     check = await apply(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name))
-    assert check.hint == "its gateway must be in the network of an address of a link that is up"
+    assert check.hint == "correct the gateway, or give a link that is up an address in its network"
 
 
 ALTERNATIVE = [
