@@ -139,7 +139,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         for key, text in self._commands.items():
             if text is not None and (found := shell_syntax(text)) is not None:
                 found = found[0] if key in self.secrets else found
-                words = f"{found} is not understood without a shell, and passed on as it stands"
+                words = f"{found} is only understood by a shell, and no shell reads this command"
                 yield PropertyProblem((key,), words, "write provider: shell, or quote it if that is intended")
 
     def watches(self) -> Iterable[Watch]:

@@ -114,7 +114,7 @@ def test_what_a_manifest_is_warned_of_is_warned_of_here_too(reactor):
     done = reactor("ensure", "exec", "echo a | cat")
     assert done.code == 0
     assert done.err.startswith(
-        "warning: command line:1:21: exec#echo a | cat: | is not understood without a shell"
+        "warning: command line:1:21: exec#echo a | cat: | is only understood by a shell"
     )
     assert "warning" not in reactor("ensure", "exec", "echo a | cat", "--provider", "shell").err
 
