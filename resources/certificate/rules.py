@@ -32,7 +32,7 @@ def _subject_problems(wanted: Certificate) -> Iterator[PropertyProblem]:
         if name in wanted.names[:index]:
             yield PropertyProblem(("names", index), f"{name} is listed twice", "keep one of them")
     if wanted.authority and "usages" in wanted.model_fields_set and wanted.usages:
-        yield PropertyProblem(("usages",), "authority and usages exclude each other", "remove usages")
+        yield PropertyProblem(("usages",), "authority and usages are mutually exclusive", "remove usages")
 
 
 def _key_problems(wanted: Certificate) -> Iterator[PropertyProblem]:
@@ -52,7 +52,9 @@ def _issuer_problems(wanted: Certificate) -> Iterator[PropertyProblem]:
     issuers = ("acme", "ca_certificate", "only_request")
     chosen = [name for name in issuers if getattr(wanted, name) not in (None, False)]
     for other in chosen[1:]:
-        yield PropertyProblem((other,), f"{chosen[0]} and {other} exclude each other", "remove one of them")
+        yield PropertyProblem(
+            (other,), f"{chosen[0]} and {other} are mutually exclusive", "remove one of them"
+        )
     for name in ("contacts", "webroot", "dns_command", "acme_trust"):
         if getattr(wanted, name) and wanted.acme is None:
             yield PropertyProblem((name,), f"{name} is only valid with acme", "add acme: letsencrypt")
@@ -63,7 +65,7 @@ def _acme_problems(wanted: Certificate) -> Iterator[PropertyProblem]:
         words = "acme requires webroot or dns_command to be set, and not both"
         yield PropertyProblem(("acme",), words, "add webroot: /var/www/html")
     if wanted.authority:
-        yield PropertyProblem(("authority",), "acme and authority exclude each other", "remove authority")
+        yield PropertyProblem(("authority",), "acme and authority are mutually exclusive", "remove authority")
     for index, name in enumerate(wanted.names):
         if name.startswith("*.") and wanted.webroot is not None:
             words = f"{name} can't be proved by a webroot"

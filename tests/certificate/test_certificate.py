@@ -400,7 +400,7 @@ async def test_a_name_that_is_not_proved_gets_no_certificate(converge, acme, pai
             {"acme": "letsencrypt", "webroot": "/x", "names": ["*.example.com"]},
             "can't be proved by a webroot",
         ),
-        ({"acme": "letsencrypt", "webroot": "/x", "only_request": True}, "exclude each other"),
+        ({"acme": "letsencrypt", "webroot": "/x", "only_request": True}, "mutually exclusive"),
         ({"authority": True, "names": []}, "common_name is missing"),
     ],
 )
