@@ -173,7 +173,7 @@ def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
             raise ResourceError(words, "name a file, or remove what is there", missing=path)
         if status.st_size > LARGEST:
             words = f"{path} has {status.st_size >> 20} MiB, and only files of up to {LARGEST >> 20} can be edited"
-            raise ResourceError(words, "name a smaller file")
+            raise ResourceError(words, "manage the whole file with the kind file")
         real = os.readlink(f"/proc/self/fd/{fd}")
         if real != path:
             _require_same(path, real, status)
