@@ -241,7 +241,7 @@ class PackageDirectory(Resource[DirectoryState]):
         """No directory, if there was none. Raises ResourceError otherwise: other packages may have changed, too."""
         if state.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
-        raise ResourceError(f"the packages in {self.name} could not be restored later", "remove reverse")
+        raise ResourceError(f"reverse could not restore the packages in {self.name}", "remove reverse")
 
     async def call(self, *arguments: str) -> str:
         """Run the program; return the end of its output. Raises ResourceError."""

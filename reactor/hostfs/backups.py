@@ -35,12 +35,12 @@ async def keep_for_undo(path: str, ref: str) -> str:
     """
     if (place := backup_store.get()) is None:
         raise ResourceError(
-            f"{path} could not be restored later: this run keeps no state", "give the run a state directory"
+            f"reverse could not restore {path}: this run keeps no state", "give the run a state directory"
         )
     fd = open_content(path)
     try:
         if os.fstat(fd).st_size > _MOST_FOR_UNDO:
-            words = f"{path} could not be restored later: it is larger than {_MOST_FOR_UNDO >> 30} GiB"
+            words = f"reverse could not restore {path}: it is larger than {_MOST_FOR_UNDO >> 30} GiB"
             raise ResourceError(words, "move it away, or remove reverse")
         return await place.keep_for_undo(ref, fd)
     finally:

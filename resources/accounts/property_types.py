@@ -57,7 +57,7 @@ def accounts_named(kind: str, name: str, number: int | None) -> Iterator[str]:
 
 
 def irreversible(what: str) -> ResourceError:
-    """The error for a present state that no manifest could declare, so that it can't be restored later."""
+    """The error for a present state that no manifest could declare, so that reverse could not restore it."""
     return ResourceError(
-        f"{what} as it is now could not be restored later", "change it by hand, or remove reverse"
+        f"reverse could not restore {what} as it is now", "change it by hand, or remove reverse"
     )

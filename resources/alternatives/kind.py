@@ -182,7 +182,7 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         """
         group = state.group
         if self.ensure == "absent":
-            words = f"the alternative {self.path or self.name} could not be restored later"
+            words = f"reverse could not restore the alternative {self.path or self.name}"
             raise ResourceError(words, "remove it by hand, or remove reverse")
         if group is None or (self.path is not None and self.path not in group.choices):
             if group is None or group.mode == "auto":

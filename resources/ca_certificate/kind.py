@@ -175,7 +175,7 @@ class CaCertificate(Resource[StoreState], kind="ca_certificate"):
         try:
             return type(self)(name=self.name, content=state.found.decode())
         except ValueError as error:  # also pydantic's
-            words = f"what is in {self._path} could not be restored later"
+            words = f"reverse could not restore what is in {self._path}"
             raise ResourceError(words, "remove it yourself, or remove reverse") from error
 
     def _wanted_content(self) -> bytes:

@@ -275,7 +275,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         """No pair, if there was none. Raises ResourceError otherwise: a private key is not kept for that."""
         if state.pair.place is Place.NOTHING:
             return type(self)(name=self.name, ensure="absent")
-        raise ResourceError(f"the key in {self.name} could not be restored later", "remove reverse")
+        raise ResourceError(f"reverse could not restore the key in {self.name}", "remove reverse")
 
     async def _renew(self, state: CertificateState) -> None:
         files = await self._maker.make(state.pair)

@@ -230,7 +230,7 @@ class Container(Resource[ContainerState], kind="container"):
         """No container, if there was none. Raises ResourceError otherwise: what was in it is gone."""
         if state.status == "missing":
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
-        raise ResourceError(f"the container {self.name} could not be restored later", "remove reverse")
+        raise ResourceError(f"reverse could not restore the container {self.name}", "remove reverse")
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless another program makes it now."""

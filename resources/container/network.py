@@ -158,7 +158,7 @@ class ContainerNetwork(Resource[NetworkState], kind="container_network"):
         """No network, if there was none. Raises ResourceError otherwise."""
         if not state.exists:
             return type(self)(name=self.name, ensure="absent", runtime=self.runtime, socket=self.socket)
-        raise ResourceError(f"the network {self.name} could not be restored later", "remove reverse")
+        raise ResourceError(f"reverse could not restore the network {self.name}", "remove reverse")
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless another program makes it now."""

@@ -219,7 +219,7 @@ class Cron(SharedFile, kind="cron"):
     async def reversal(self, state: Found | None) -> Self:
         """No job, if there was none."""
         if self._is_there(state):
-            words = f"the job {self.name} was there before, and could not be restored later"
+            words = f"the job {self.name} was there before, and reverse could not restore it"
             raise ResourceError(words, "remove reverse; a job that leaves the manifest then stays")
         return type(self)(name=self.name, user=self.user, table=self.table, ensure="absent")
 

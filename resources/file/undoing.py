@@ -51,16 +51,16 @@ def _changes_content(file: File) -> bool:
 
 
 async def _refuse_lost(file: File, state: FileState) -> None:
-    """Raise ResourceError if something of what is there could not be restored later."""
+    """Raise ResourceError if reverse could not restore something of what is there."""
     whole = FileType.DIRECTORY if file.ensure == "directory" else FileType.FILE
     if state.type is not whole and not (file.ensure == "absent" and state.type is FileType.DIRECTORY):
-        words = f"{file.name} is {state.type.value}, which could not be restored later"
+        words = f"{file.name} is {state.type.value}, which reverse could not restore"
         raise ResourceError(words, "remove it yourself, or remove reverse")
     if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
-        words = f"the setuid or sticky bit of {file.name} could not be restored later"
+        words = f"reverse could not restore the setuid or sticky bit of {file.name}"
         raise ResourceError(words, "remove the bit yourself, or remove reverse from meta")
     if lost := await in_thread(_lost_of, file.name, state.type, _changes_content(file)):
-        words = f"the {lost} of {file.name} could not be restored later"
+        words = f"reverse could not restore the {lost} of {file.name}"
         raise ResourceError(words, "remove it yourself, or remove reverse")
 
 

@@ -181,7 +181,7 @@ class Firewall(Resource[FirewallState], kind="firewall"):
         """No table where there was none; a former one can't be written as properties."""
         if state.form is None:
             return type(self)(name=self.name, table=self.table, ensure="absent")
-        words = f"the former table inet {self.table} could not be restored later"
+        words = f"reverse could not restore the former table inet {self.table}"
         raise ResourceError(words, "remove it by hand before, or remove reverse")
 
     def is_undone_by(self, recorded: Self) -> bool | None:

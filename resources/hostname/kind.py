@@ -161,7 +161,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         try:
             return type(self)(name=self.name, hostname=former, pretty=state.pretty, hosts=self.hosts)
         except ValidationError as error:
-            words = f"the host name {former!r} could not be restored later"
+            words = f"reverse could not restore the host name {former!r}"
             raise ResourceError(words, "change it by hand, or remove reverse") from error
 
     def _with_own_name(self, lines: Sequence[bytes]) -> list[bytes]:

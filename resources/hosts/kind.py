@@ -112,15 +112,13 @@ class Host(OwnedLines, kind="host"):
             )
         line = lines[0]
         if len(lines) > 1 or line.names[0].lower() != self._names[0].lower():
-            words = "the lines of the host could not be restored later"
+            words = "reverse could not restore the lines of the host"
             raise ResourceError(words, "change them by hand, or remove reverse")
         try:
             host, *aliases = line.names
             return type(self)(name=self.name, host=host, ip=str(line.address), aliases=aliases)
         except ValueError as error:  # also pydantic's
-            raise ResourceError(
-                "the line of the host could not be restored later", "remove reverse"
-            ) from error
+            raise ResourceError("reverse could not restore the line of the host", "remove reverse") from error
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless it is another host now, or has another sort of address or a name that would stay."""

@@ -164,7 +164,7 @@ class Limits(Resource[Found | None], kind="limits"):
     async def reversal(self, state: Found | None) -> Self:
         """No limits, if there were none."""
         if state is not None:
-            words = f"{self._path} was there before, and could not be restored later"
+            words = f"{self._path} was there before, and reverse could not restore it"
             raise ResourceError(words, "remove reverse; limits that leave the manifest then stay")
         return type(self)(name=self.name, ensure="absent")
 

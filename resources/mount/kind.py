@@ -220,7 +220,7 @@ class Mount(Resource[MountState], kind="mount"):
         kind = {"fstype": SWAP} if self._is_swap else {}
         if not state.entries:
             if state.mounts:
-                words = f"the mount at {self.name} is not in {FSTAB}, and could not be restored later"
+                words = f"the mount at {self.name} is not in {FSTAB}, and reverse could not restore it"
                 raise ResourceError(words, hint)
             return type(self)(name=self.name, ensure="absent", **kind)
         entry = state.entries[0]
@@ -231,7 +231,7 @@ class Mount(Resource[MountState], kind="mount"):
                 name=self.name, ensure=former, **properties, dump=entry.dump, **{"pass": entry.passno}
             )
         except ValidationError as error:
-            words = f"the line of {self.name} in {FSTAB} could not be restored later"
+            words = f"reverse could not restore the line of {self.name} in {FSTAB}"
             raise ResourceError(words, hint) from error
 
     async def _tables(self) -> tuple[tuple[Entry, ...], tuple[Mounted, ...]]:

@@ -117,7 +117,7 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
         """No file where there was none; a former one can't be written as properties."""
         if state.text is None:
             return type(self)(name=self.name, provider=self.provider, ensure="absent")
-        words = f"the former content of {self._path} could not be restored later"
+        words = f"reverse could not restore the former content of {self._path}"
         raise ResourceError(words, "remove it by hand before, or remove reverse")
 
     @property

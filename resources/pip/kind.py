@@ -106,7 +106,7 @@ class Pip(Resource[PipState], kind="pip"):
             yield PropertyProblem(("no_index",), "no_index requires find_links to be set", "add find_links")
         if self.no_index and self.index is not None:
             yield PropertyProblem(
-                ("no_index",), "no_index and index exclude each other", "remove one of them"
+                ("no_index",), "no_index and index are mutually exclusive", "remove one of them"
             )
 
     def watches(self) -> Iterable[Watch]:
@@ -226,7 +226,7 @@ class Pip(Resource[PipState], kind="pip"):
         """No environment, if there was none. Raises ResourceError otherwise: pip may have changed other packages."""
         if state.environment.found is Found.NOTHING:
             return type(self)(name=self.name, ensure="absent", user=self.user)
-        raise ResourceError(f"the packages in {self.name} could not be restored later", "remove reverse")
+        raise ResourceError(f"reverse could not restore the packages in {self.name}", "remove reverse")
 
     async def _refuse_foreign_sources(self, uid: int) -> None:
         """Raise ResourceError if pip runs as ``uid`` with our rights, and others can change what it installs.

@@ -226,7 +226,7 @@ class Quadlet(Resource[QuadletState], kind="quadlet", providers=("systemd",)):
     async def reversal(self, state: QuadletState) -> Self:
         """No container, if there was none."""
         if state.file is not None:
-            raise ResourceError(f"the container {self.name} could not be restored later", "remove reverse")
+            raise ResourceError(f"reverse could not restore the container {self.name}", "remove reverse")
         return type(self)(name=self.name, ensure="absent")
 
     def _refuse_secrets(self) -> None:

@@ -176,7 +176,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         """
         if state[:2] != (None, None):
             raise ResourceError(
-                f"the repository {self.name} was there before, and could not be restored later",
+                f"the repository {self.name} was there before, and reverse could not restore it",
                 "remove reverse; a repository that leaves the manifest then stays on the host",
             )
         return type(self)(name=self.name, provider=self.provider, ensure="absent")

@@ -211,8 +211,8 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
         if found is None:
             return type(self)(name=self.name, user=self.user, key=self.key, path=self.path, ensure="absent")
         if self.exclusive:
-            raise ResourceError("the other keys of the user could not be restored later", "remove reverse")
-        words = "the options or the comment of the key could not be restored later"
+            raise ResourceError("reverse could not restore the other keys of the user", "remove reverse")
+        words = "reverse could not restore the options or the comment of the key"
         try:
             return type(self)(
                 name=self.name, user=self.user, key=self.key, path=self.path,

@@ -104,14 +104,12 @@ class KnownHost(OwnedLines, kind="known_host"):
             return type(self)(name=self.name, key=self.key, ensure="absent", **properties)
         found = parse_line(lines[0])
         if len(lines) > 1 or found is None or self.key is None:
-            words = "the lines of the host could not be restored later"
+            words = "reverse could not restore the lines of the host"
             raise ResourceError(words, "change them by hand, or remove reverse")
         try:
             return type(self)(name=self.name, key=f"{found.type} {found.blob}", **properties)
         except ValueError as error:  # also pydantic's
-            raise ResourceError(
-                "the key of the host could not be restored later", "remove reverse"
-            ) from error
+            raise ResourceError("reverse could not restore the key of the host", "remove reverse") from error
 
     def is_undone_by(self, recorded: Self) -> bool | None:
         """Always, unless it is another host now, in another file, or has a key of another type."""

@@ -210,7 +210,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             return type(self)(name=self.name, ensure="absent")
         if value := state.persisted.rpartition("=")[2].strip():
             return type(self)(name=self.name, value=value)
-        words = f"the content of {self._key.file} could not be restored later"
+        words = f"reverse could not restore the content of {self._key.file}"
         raise ResourceError(words, "change it by hand, or remove reverse")
 
     @cached_property

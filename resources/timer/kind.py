@@ -219,7 +219,7 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
     async def reversal(self, state: TimerState) -> Self:
         """No timer, if there was none."""
         if state.service is not None or state.timer is not None:
-            words = f"the units of {self.name} were there before, and could not be restored later"
+            words = f"the units of {self.name} were there before, and reverse could not restore them"
             raise ResourceError(words, "remove reverse; a timer that leaves the manifest then stays")
         return type(self)(name=self.name, ensure="absent")
 

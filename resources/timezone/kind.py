@@ -132,7 +132,7 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
     async def reversal(self, state: TimezoneState) -> Self:
         """The time zone as it was."""
         if state.zone is None:
-            words = f"{LOCALTIME} says no time zone, so it could not be restored later"
+            words = f"{LOCALTIME} says no time zone, so reverse could not restore it"
             raise ResourceError(words, "make it a link, or remove reverse")
         return type(self)(name=self.name, zone=state.zone)
 

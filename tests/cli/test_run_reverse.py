@@ -167,7 +167,7 @@ def test_an_edit_puts_no_directory_in_the_place_of_a_file_that_is_to_come_back(r
     site.write_text(manifest_of(entry(path, None, ensure="directory").replace('"content": null, ', "")))
     done = run_once(reactor, site)
     assert (done.code, path.read_text()) == (1, "x")
-    assert "could not be restored later" in done.out
+    assert "reverse could not restore" in done.out
     site.write_text(manifest_of())
     assert run_once(reactor, site).code == 0
     assert path.read_text() == "theirs\n"
@@ -181,7 +181,7 @@ def test_a_file_with_attributes_that_a_new_version_would_lose_stays(reactor, tmp
     site.write_text(manifest_of(entry(path, "ours")))
     done = run_once(reactor, site)
     assert done.code == 1
-    assert f"the extended attribute user.origin of {path} could not be restored later" in done.out
+    assert f"reverse could not restore the extended attribute user.origin of {path}" in done.out
     site.write_text(manifest_of(entry(path, None).replace('"content": null, ', "")))
     assert run_once(reactor, site).code == 0
     site.write_text(manifest_of())
@@ -201,7 +201,7 @@ def test_a_file_with_attributes_that_would_be_lost_is_not_removed(reactor, tmp_p
     site.write_text(f"resources:\n  - file:\n      - {path}: {{ensure: absent, meta: {{reverse: true}}}}\n")
     done = run_once(reactor, site)
     assert done.code == 1
-    assert f"the extended attribute user.origin of {path} could not be restored later" in done.out
+    assert f"reverse could not restore the extended attribute user.origin of {path}" in done.out
     assert os.getxattr(path, "user.origin") == b"x"
 
 
@@ -211,7 +211,7 @@ def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reac
     site.write_text(manifest_of(entry(path, "x")))
     done = run_once(reactor, site)
     assert done.code == 1
-    assert "could not be restored later" in done.out
+    assert "reverse could not restore" in done.out
     assert os.readlink(path) == "/nowhere"
 
 
@@ -224,7 +224,7 @@ def test_a_dry_run_says_that_what_could_not_come_back_would_be_refused(reactor, 
     done = run_once(reactor, site, *(["--noop"] if dry_run == "--noop" else []))
     refused = dry_run != "warn"  # no run would change it
     assert done.code == refused
-    assert ("could not be restored later" in done.out) == refused
+    assert ("reverse could not restore" in done.out) == refused
     assert os.readlink(path) == "/nowhere"
 
 
@@ -255,7 +255,7 @@ def test_a_setuid_file_is_not_touched_because_no_mode_could_bring_that_back(reac
     site.write_text(manifest_of(entry(path, content, ensure=ensure)))
     done = run_once(reactor, site)
     assert done.code == 1
-    assert "could not be restored later" in done.out
+    assert "reverse could not restore" in done.out
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("x", 0o4755)
 
 

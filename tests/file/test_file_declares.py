@@ -221,10 +221,10 @@ async def test_a_removed_directory_comes_back_without_what_it_never_had(tmp_path
 @pytest.mark.parametrize(
     ("kind", "ensure", "words"),
     [
-        ("fifo", "present", "is a FIFO, which could not be restored later"),
-        ("directory", "present", "is a directory, which could not be restored later"),
-        ("file", "directory", "is a regular file, which could not be restored later"),
-        ("fifo", "absent", "is a FIFO, which could not be restored later"),
+        ("fifo", "present", "is a FIFO, which reverse could not restore"),
+        ("directory", "present", "is a directory, which reverse could not restore"),
+        ("file", "directory", "is a regular file, which reverse could not restore"),
+        ("fifo", "absent", "is a FIFO, which reverse could not restore"),
         ("sticky", "present", "the setuid or sticky bit of"),
         ("setuid", "present", "the setuid or sticky bit of"),
     ],

@@ -518,7 +518,7 @@ async def test_it_is_undone_by_what_was_there(ensure, former, point):
 async def test_a_mount_that_no_line_mentions_can_not_be_undone(point):
     shell('mount -t tmpfs one "$1"', point)
     resource = sized(point, ensure="absent")
-    with pytest.raises(ResourceError, match="is not in /etc/fstab, and could not be restored later"):
+    with pytest.raises(ResourceError, match="is not in /etc/fstab, and reverse could not restore it"):
         await resource.reversal(await resource.observe())
 
 

@@ -164,5 +164,5 @@ async def test_an_alternative_that_would_stay_or_not_come_back_is_refused(record
 
 async def test_a_removed_alternative_could_not_be_brought_back():
     gone = Alternatives(name="matrix", ensure="absent", path="/bin/true", meta=REVERSE)
-    with pytest.raises(ResourceError, match="could not be restored later"):
+    with pytest.raises(ResourceError, match="reverse could not restore"):
         await gone.reversal(await gone.observe())
