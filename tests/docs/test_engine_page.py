@@ -226,7 +226,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code():
     assert "repaired fifty times within 10 seconds is flapping" in PROSE
     assert (flapping.SLOW_REPAIRS, flapping.SHARE) == (10, 3)
     assert (
-        "repaired ten times in a row over a longer time, if the repairs take a third of that time or more"
+        "repaired ten times in a row is flapping, too, if the repairs take a third of the time or more"
         in PROSE
     )
     assert (flapping.FIRST_WAIT, flapping.LONGEST_WAIT) == (0.01, 1.0)
