@@ -1,4 +1,4 @@
-"""How messages describe values and choices, and hints for words of Ansible, Puppet and Chef in a manifest."""
+"""How messages describe values and choices, and hints for words of Ansible, Puppet, Salt and Chef in a manifest."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ _HOME: Final = {
         "remove it: everything is done as the user who starts reactor; an exec may have a user",
     ),
     "args": ("creates", "write what is in it beside the other properties"),
+    "backrefs": ("insert_after", "remove it: line is the whole new line, and has no groups of the match"),
     "append": ("membership", "remove it: groups are added, unless membership is inclusive"),
     "backup": ("name", "remove it: former contents are kept, and 'reactor restore' brings one back"),
     "changed_when": ("name", "remove it: an exec that only looks has changes: false"),
@@ -151,27 +152,31 @@ _KINDS: Final = {
     "file": "copy template directory symlink get_url remote_file cookbook_file",
     "package": "apt yum dnf apt_package yum_package dpkg rpm",
     "service": "systemd systemd_service systemd_unit",
-    "exec": "command shell script execute bash",
+    "exec": "command shell script execute bash cmd",
     "line": "lineinfile file_line replace",
-    "block": "blockinfile",
+    "block": "blockinfile concat concat_fragment assemble",
     "setting": "ini_file ini_setting augeas",
     "archive": "unarchive archive_file tar_extract",
-    "repository": "apt_repository yum_repository yumrepo apt_key",
-    "authorized_key": "ssh_authorized_key",
+    "repository": "apt_repository yum_repository yumrepo apt_key pkgrepo",
+    "authorized_key": "ssh_authorized_key ssh_auth",
     "known_host": "known_hosts sshkey",
     "limits": "pam_limits",
     "kernel_module": "modprobe kmod",
     "firewall": "ufw firewalld iptables nftables",
     "git": "vcsrepo",
     "pip": "virtualenv python",
+    "filesystem": "blockdev",
     "volume_group": "lvg",
     "logical_volume": "lvol",
     "locale": "locale_gen",
     "container": "docker_container podman_container",
+    "certificate": "x509 acme",
+    "scaffold": "synchronize",
+    "address": "nmcli",
     "apply": "include import_tasks include_tasks import_playbook",
     "role": "include_role import_role class",
 }
-"""Kind -> the words for it in Ansible, Puppet and Chef, that are not similar to its name."""
+"""Kind -> the words for it in Ansible, Puppet, Salt and Chef, that are not similar to its name."""
 
 TASKS: Final = frozenset(("when", "notify", "become", "register", "loop", "with_items", "tags"))
 """The keys of a task of Ansible beside its name and its module."""

@@ -103,7 +103,8 @@ def _of_type(file: File) -> Iterable[PropertyProblem]:
     if file.ensure == "directory":
         for name in _CONTENTS:
             if getattr(file, name) is not None:
-                hint = f"remove {name}, or write ensure: present for a file"
+                tree = "; a scaffold makes a directory of files from another one" if name == "source" else ""
+                hint = f"remove {name}, or write ensure: present for a file{tree}"
                 yield PropertyProblem((name,), f"a directory has no {name}", hint)
     if file.ensure == "link":
         yield from _of_link(file)

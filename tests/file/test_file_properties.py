@@ -238,6 +238,11 @@ def test_what_a_type_of_file_can_not_have_is_refused(properties, words):
     assert words in problems(**properties)
 
 
+def test_who_gives_a_directory_a_source_is_led_to_a_scaffold():
+    (problem,) = File.model_construct(**{**DIRECTORY, "source": "/t"}).property_problems()
+    assert "a scaffold makes a directory of files from another one" in problem.hint
+
+
 @pytest.mark.parametrize(
     "properties",
     [

@@ -528,6 +528,10 @@ def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
         ("systemd", "service"),
         ("file_line", "line"),
         ("ssh_authorized_key", "authorized_key"),
+        ("cmd", "exec"),
+        ("pkgrepo", "repository"),
+        ("ansible.posix.synchronize", "scaffold"),
+        ("concat", "block"),
         ("fiel", "file"),
     ],
 )
