@@ -175,9 +175,7 @@ def run(
     location = locate(state_dir)
     may_ask = not (options.watch or noop or monitor_only)
     differs = _do_as_active_run(location, manifests, parameters) if may_ask else None
-    network = RunNetwork("")
-    network.stream = registration_stream
-    network.registers = registration is not None
+    network = RunNetwork("", registration_stream, registers=registration is not None)
     asked = ConvergeCommand(
         manifests, inputs, only, exclude, jobs, options, form, location, bad_usage, RunSecrets(),
         network=network, registration=None if noop else registration, parameters=parameters,

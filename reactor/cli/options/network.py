@@ -20,15 +20,14 @@ _SCHEME = "kv://"
 class RunNetwork:
     """Implements `reactor.resource.network_value.Network`. ``context`` names the settings to connect with.
 
-    ``state`` is the directory that keeps the last values, None for memory only. ``stream`` has the registrations.
+    ``state`` is the directory that keeps the last values, None for memory only. ``stream`` has the registrations;
+    ``registers`` tells whether the run publishes some.
     """
 
     functions = frozenset({"registrations", "kvGet"})
 
-    def __init__(self, context: str) -> None:
-        self.context = context
-        self.stream: str | None = None
-        self.registers = False
+    def __init__(self, context: str, stream: str | None = None, *, registers: bool = False) -> None:
+        self.context, self.stream, self.registers = context, stream, registers
         self.state: str | None = None
         self._is_used = self._is_kept = False
         self._wake: Callable[[], None] | None = None
