@@ -54,17 +54,19 @@ async def read_by_owner(uid: int, read: Callable[[], _Read]) -> _Read:
 
 def refuse_way(path: str, uid: int) -> None:
     """Raise ResourceError if ``uid`` is root or our own user, and other users can replace ``path``."""
-    if not has_our_rights(uid):
-        return
-    try:
-        with Parent(path) as (directory, base):
-            is_unsafe = others_may_replace(directory, base)
-    except ResourceError:
-        return  # there is no such directory yet
-    if is_unsafe:
+    if has_our_rights(uid) and is_replaceable(path):
         user = names_of(uid, 0)[0]
         words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {user}"
         raise ResourceError(words, "add user: the user to whom that directory belongs")
+
+
+def is_replaceable(path: str) -> bool:
+    """Whether other users can replace ``path`` in the directory that holds it; not while there is no such directory."""
+    try:
+        with Parent(path) as (directory, base):
+            return others_may_replace(directory, base)
+    except ResourceError:
+        return False
 
 
 def refuse_unwritable(path: str, *below: str) -> None:

@@ -28,7 +28,6 @@ from reactor.hostfs import (
     names_of,
     open_content,
     open_path,
-    others_may_replace,
     others_may_write,
     read,
     remove_path,
@@ -36,6 +35,7 @@ from reactor.hostfs import (
     write_file,
     write_link,
 )
+from reactor.resources.trusted_directory import is_replaceable
 
 CURRENT = "current"
 KEY, CERTIFICATE, CHAIN, REQUEST = "key.pem", "cert.pem", "chain.pem", "request.pem"
@@ -97,12 +97,7 @@ def read_pair(path: str) -> Pair:
 
 
 def _refuse_way(path: str) -> None:
-    try:
-        with Parent(path) as (directory, base):
-            is_unsafe = others_may_replace(directory, base)
-    except ResourceError:
-        return  # there is no such directory yet
-    if is_unsafe:
+    if is_replaceable(path):
         words = f"other users may replace {path}, or a directory above it, and it is to hold a private key"
         raise ResourceError(words, "choose a directory of root, such as one in /etc/ssl")
 
