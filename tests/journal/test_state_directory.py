@@ -244,6 +244,6 @@ def test_on_a_file_system_without_locks_the_error_says_so_and_nobody_holds_it(tm
 
     directory = StateDirectory.make(str(tmp_path / "state"))
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(StateDirectoryError, match="can't lock .*: No locks available"):
+    with pytest.raises(StateDirectoryError, match=r"can't lock .*: No locks available"):
         directory.lock("/etc/site.yaml")
     assert holder(directory.path) is None
