@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Resource
+    from reactor.resource.child_handle import child_handle
     from reactor.resource.common_properties import Meta
     from reactor.resource.composite import Composite
     from reactor.resource.declared import Declared
@@ -156,6 +157,7 @@ _HOMES = {
     "reactor.loading": ("LoadedManifest", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
     "reactor.resource.base": ("Resource",),
+    "reactor.resource.child_handle": ("child_handle",),
     "reactor.resource.common_properties": ("Meta",),
     "reactor.resource.composite": ("Composite",),
     "reactor.resource.declared": ("Declared",),
@@ -253,6 +255,7 @@ __all__ = [
     "WatchState",
     "Watcher",
     "archive_format",
+    "child_handle",
     "emit_note",
     "emit_output",
     "escaped",

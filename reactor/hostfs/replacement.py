@@ -42,7 +42,7 @@ _WRITABLE_BY_OTHERS = 0o022
 def refuse_replacement(path: str) -> None:
     """Raise the ResourceError with which ``path`` could not be replaced or removed, as far as that can be seen before.
 
-    That is a read-only file system, a directory that we may not change, and what chattr(1) protects. Missing directories may be above ``path``.
+    That is a read-only file system (or mount of the file itself), a directory that we may not change, and what chattr(1) protects. Missing directories may be above ``path``.
     """
     with ErrorContext(f"write {path}"):
         with Parent(first_missing_path(path)) as (directory, base):
@@ -52,6 +52,7 @@ def refuse_replacement(path: str) -> None:
         if os.path.isfile(path) and not os.path.islink(path):
             fd = open_path(path)
             try:
+                refuse_read_only(fd)
                 refuse_unchangeable(fd)
             finally:
                 os.close(fd)

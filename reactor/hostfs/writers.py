@@ -106,8 +106,10 @@ def refuse_foreign_owner(uid: int, gid: int, directory: int) -> None:
     """Raise OSError when this process may not give a new file in ``directory`` to this owner and group.
 
     Only with CAP_CHOWN may it be another user, or a group that this process is not in. A directory may give its own group.
+    A user namespace, as of a container without root, must have both.
     """
     if effective_capabilities() >> _CAP_CHOWN & 1:
+        _refuse_unmapped(uid, gid)
         return
     groups = {os.getegid(), *os.getgroups(), os.fstat(directory).st_gid}
     if uid != os.geteuid() or gid not in groups:
@@ -116,7 +118,11 @@ def refuse_foreign_owner(uid: int, gid: int, directory: int) -> None:
 
 def refuse_foreign_attributes(found: tuple[int, int, int], wanted: tuple[int, int, int]) -> None:
     """Raise OSError when this process may not change uid, gid and mode from ``found`` to ``wanted`` on a file that stays."""
-    capabilities, (uid, gid, mode) = effective_capabilities(), found
+    uid, gid, mode = found
+    has_owner = _is_mapped(
+        uid, "/proc/self/uid_map"
+    )  # capabilities do not reach what users of other namespaces own
+    capabilities = effective_capabilities() if has_owner else 0
     may_own, is_ours = capabilities >> _CAP_CHOWN & 1, uid == os.geteuid()
     may_give = may_own or (is_ours and wanted[1] in (os.getegid(), *os.getgroups()))
     may_set = is_ours or capabilities >> _CAP_FOWNER & 1
@@ -126,6 +132,23 @@ def refuse_foreign_attributes(found: tuple[int, int, int], wanted: tuple[int, in
         or (wanted[2] != mode and not may_set)
     ):
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    if wanted[:2] != (uid, gid):
+        _refuse_unmapped(wanted[0], wanted[1])
+
+
+def _refuse_unmapped(uid: int, gid: int) -> None:
+    """Raise OSError when the user namespace of this process does not have both, see user_namespaces(7)."""
+    if not (_is_mapped(uid, "/proc/self/uid_map") and _is_mapped(gid, "/proc/self/gid_map")):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+def _is_mapped(number: int, path: str) -> bool:
+    try:
+        with open(path, encoding="ascii") as lines:
+            ranges = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
+    except OSError:
+        return True
+    return any(first <= number < first + count for first, count in ranges)
 
 
 def effective_capabilities() -> int:

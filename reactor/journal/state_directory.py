@@ -208,6 +208,8 @@ def holder(directory: str) -> str | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(descriptor)
+    except OSError:  # the file system has no locks
+        return None
     finally:
         os.close(descriptor)
     return None

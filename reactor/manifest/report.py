@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from contextlib import suppress
 
 from reactor.errors import Place
-from reactor.manifest.source import COMMAND_LINE, with_line_feeds
+from reactor.manifest.source import COMMAND_LINE, MAX_BYTES, with_line_feeds
 from reactor.number_format import counted
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.redaction import redact
@@ -35,7 +36,7 @@ def render(
 ) -> str:
     """Format all diagnostics in the given order, and a last line with their number.
 
-    The files are read again for the excerpts; a file that is gone or has changed has no excerpt. ``texts`` has the
+    The files are read again for the excerpts; one that is gone, shorter or too large has no excerpt. ``texts`` has the
     contents of sources that are not files, by their names. Long lists in hints are wrapped at ``width``.
     """
     found = list(diagnostics)
@@ -100,17 +101,25 @@ class _Report:
 
     def _lines(self, file: str) -> list[str]:
         if file not in self._files:
-            try:
-                # Only regular files: a pipe can't be read again, and opening a named pipe would wait for a writer.
-                content = Path(file).read_bytes() if Path(file).is_file() else b""
-            except (OSError, ValueError):
-                content = b""
-            lines = with_line_feeds(content.decode("utf-8-sig", errors="replace")).split("\n")
+            lines = with_line_feeds(_content(file).decode("utf-8-sig", errors="replace")).split("\n")
             self._files[file] = lines if lines[-1] else lines[:-1]
         return self._files[file]
 
     def _paint(self, text: str, style: str) -> str:
         return f"{_STYLES[style]}{text}{_RESET}" if self._color else text
+
+
+def _content(file: str) -> bytes:
+    """The bytes of a regular file that is small enough for a manifest; none of another one.
+
+    A pipe can't be read again, and to open a named pipe would wait for a writer.
+    """
+    with suppress(OSError, ValueError):
+        if os.path.isfile(file):
+            with open(file, "rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+            return content if len(content) <= MAX_BYTES else b""
+    return b""
 
 
 def _without_secrets(line: str, column: int) -> tuple[str, int]:

@@ -18,8 +18,8 @@ What a check uses, or the run around it:
 
 - ``threads``: blocking work; ``thread_slices``: lets the event loop go before it; ``time_slice``: work on the loop itself;
 - ``output``: what a check reports; ``own_renames``: which events are our own; ``protected_processes``: what must not be
-  killed; ``mount_health``: which mounts answer; ``real_paths``: which paths are one file; ``backup_store``: where former
-  contents go;
+  killed; ``child_handle``: when a process has ended; ``mount_health``: which mounts answer; ``real_paths``: which paths
+  are one file; ``backup_store``: where former contents go;
 - ``redaction``: keeps secrets out of what is shown, with ``secret_forms`` and ``secret_search``; ``escaping``: does so
   with control characters; ``git_credentials``: gives those of a server to git;
 - ``hashes``: digests without OpenSSL; ``gc_control``: pauses the garbage collector.

@@ -7,6 +7,7 @@ instead of this one. A thread would not do: one that waits in the kernel can kee
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
@@ -106,8 +107,8 @@ class FragileMount:
 
     async def _question(self, answer: trio.Event) -> None:
         """Test the mount until it answers. If no process can be started to test it, it counts as answering."""
-        with suppress(OSError), _asking_process(self.info.point) as pidfd:
-            await trio.lowlevel.wait_readable(pidfd)
+        with suppress(OSError), _asking_process(self.info.point) as handle:
+            await trio.lowlevel.wait_readable(handle)
         self._answered = trio.current_time()
         self._answer = None
         answer.set()
@@ -271,22 +272,33 @@ def _target_of(path: str) -> str | None:
 
 @contextmanager
 def _asking_process(point: str) -> Iterator[int]:
-    """The pidfd of a process that ends when the mount has answered. Raises OSError when none can be started.
+    """The handle of a process that ends when the mount has answered. Raises OSError when none can be started.
 
     The process queries how full the file system is, which only the server knows. If it hangs, it is left behind to end
     when it can.
     """
     from shutil import which  # noqa: PLC0415 - imports compressors, and few runs need it
 
+    from reactor.resource.child_handle import child_handle  # noqa: PLC0415 - as above
+
     program = which("stat", path=os.defpath) or "/usr/bin/stat"
     words = ("stat", "-f", "-c", "%t", point)
     with open(os.devnull):  # if no descriptor is left, this fails before the process starts
         pid = os.posix_spawn(program, words, {}, file_actions=_TO_NOWHERE, setpgroup=0)
-    pidfd = os.pidfd_open(pid)
+    handle = child_handle(pid)
     try:
-        yield pidfd
+        yield handle
     finally:
         with suppress(OSError):  # it may be reaped already, where SIGCHLD is ignored
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            _kill(pid, handle)
             os.waitpid(pid, os.WNOHANG)
-        os.close(pidfd)
+        os.close(handle)
+
+
+def _kill(pid: int, handle: int) -> None:
+    try:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except OSError as error:
+        if error.errno not in (errno.EBADF, errno.ENOSYS):  # the handle is a pipe
+            raise
+        os.kill(pid, signal.SIGKILL)

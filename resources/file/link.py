@@ -183,5 +183,5 @@ class LinkReconciler:
         with ErrorContext(f"link {self.desired.path}"), Parent(self.desired.path) as (directory, base):
             refuse_read_only(directory)
             refuse_forbidden(directory, base)
-            if state.type is FileType.DIRECTORY:
+            if state.type in (FileType.FILE, FileType.DIRECTORY):
                 refuse_mounts(self.desired.path, directory, base)

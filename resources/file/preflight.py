@@ -15,6 +15,7 @@ from reactor.hostfs import (
     refuse_foreign_attributes,
     refuse_foreign_link,
     refuse_foreign_owner,
+    refuse_mounts,
     refuse_read_only,
     refuse_unchangeable,
 )
@@ -44,6 +45,8 @@ async def preflight(desired: Desired, state: FileState) -> None:
                 refuse_foreign_owner(state.wanted.uid, state.wanted.gid, directory)
         else:
             refuse_foreign_attributes((state.uid, state.gid, state.mode), state.wanted)
+        if desired.settings.ensure == "absent":
+            refuse_mounts(desired.path, directory, base)
         if state.type in (FileType.FILE, FileType.DIRECTORY):
             _refuse_unchangeable(desired.path)
         if desired.content is None and state.type is FileType.FILE:
@@ -60,6 +63,7 @@ def _replaces(desired: Desired, state: FileState) -> bool:
 def _refuse_unchangeable(path: str) -> None:
     fd = open_path(path)
     try:
+        refuse_read_only(fd)  # a file may be a mount of its own, as /etc/hosts in a container
         refuse_unchangeable(fd)
     finally:
         os.close(fd)

@@ -15,12 +15,12 @@ from reactor import (
     TemplateSource,
     emit_output,
     in_thread,
-    open_input,
     sandboxed_engine,
 )
 from reactor.hostfs import ErrorContext, Inline, Stamp, stamp_is_reliable, stamp_of
 from reactor.resources.file.property_types import TemplatePath
 from reactor.resources.scaffold.rendering import Renderer, Values, template_functions
+from reactor.resources.scaffold.source import read_template
 
 
 class _Template(NamedTuple):
@@ -82,7 +82,7 @@ class SourceFile:
                 found = os.stat(path)
                 if known is not None and known.stamp == stamp_of(found):
                     return known
-                text = _read(path)
+                text = read_template(path, found, "copy other files with source")
             except FileNotFoundError:
                 if is_own:
                     words, hint = f"the template {path} does not exist", "correct the path"
@@ -96,15 +96,6 @@ def _stamp_at(path: str) -> Stamp | None:
         return stamp_of(os.stat(path))
     except OSError:
         return None
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", newline="", opener=open_input) as file:
-        try:
-            return file.read()
-        except UnicodeDecodeError as error:
-            words = f"{path} is not UTF-8 text at byte {error.start}"
-            raise ResourceError(words, "copy other files with source") from error
 
 
 @contextmanager

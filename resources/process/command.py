@@ -1,7 +1,7 @@
 """Runs one command in a session and process group of its own, and leaves none of its processes behind.
 
 The start blocks the loop for about 0.7 ms (a vfork, until the program is loaded), which costs less than a thread or
-`trio.run_process`. A pidfd reports the end of the command.
+`trio.run_process`. A descriptor, where possible a pidfd, reports the end of the command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import trio
 
-from reactor import ResourceError, protect_process
+from reactor import ResourceError, child_handle, protect_process
 from reactor.resources.process.identity import Identity
 from reactor.resources.process.output import TAIL_BYTES, Output, follow, memory_file, output_tail
 from reactor.resources.process.process_tree import end_group
@@ -78,7 +78,7 @@ class Completed(NamedTuple):
 
 class _Child(NamedTuple):
     process: subprocess.Popen[bytes]
-    pidfd: int
+    handle: int
     stdout: FileIO
     stderr: FileIO
 
@@ -130,13 +130,13 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
                 ours = [reading for reading, _ in pipes]
                 process = _spawn(command, program, [writing for _, writing in pipes])
         try:
-            pidfd = os.pidfd_open(process.pid)
+            handle = child_handle(process.pid)
         except OSError:  # no descriptor is left: its end could not be awaited
             process.kill()
             process.wait()
             raise
-        held.callback(os.close, pidfd)
-        yield _Child(process, pidfd, *ours)
+        held.callback(os.close, handle)
+        yield _Child(process, handle, *ours)
 
 
 def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, FileIO]:
@@ -219,7 +219,7 @@ async def _ends(child: _Child, limit: float) -> bool:
     ended = False
     try:
         with trio.move_on_after(limit):
-            await trio.lowlevel.wait_readable(child.pidfd)
+            await trio.lowlevel.wait_readable(child.handle)
             ended = True
     finally:
         if not ended:

@@ -81,15 +81,27 @@ def _process(pid: int) -> Process | None:
 
 
 def _send(process: Process, number: int) -> None:
-    """Send a signal to exactly this process: a pidfd never refers to a later process with the same pid."""
+    """Send a signal to exactly this process: a pidfd never refers to a later process with the same pid.
+
+    Where there are none, a process that takes over the pid in this very moment would get the signal.
+    """
     with suppress(OSError):
-        pidfd = os.pidfd_open(process.pid)
         try:
-            now = _process(process.pid)
-            if now is not None and now.started == process.started:
+            pidfd = os.pidfd_open(process.pid)
+        except OSError:  # there are none, or no descriptor is free
+            if _is_same(process):
+                os.kill(process.pid, number)
+            return
+        try:
+            if _is_same(process):
                 signal.pidfd_send_signal(pidfd, number)
         finally:
             os.close(pidfd)
+
+
+def _is_same(process: Process) -> bool:
+    now = _process(process.pid)
+    return now is not None and now.started == process.started
 
 
 async def end_group(group: int) -> None:
@@ -110,7 +122,7 @@ async def end_group(group: int) -> None:
 async def _wait_for_exit(pid: int) -> None:
     try:
         pidfd = os.pidfd_open(pid)
-    except OSError:  # it has ended, or no descriptor is free: check again soon
+    except OSError:  # it has ended, no descriptor is free, or there are no pidfds: check again soon
         await trio.sleep(_PAUSE)
         return
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,6 +14,8 @@ from reactor.hostfs import ErrorContext, FileType, Stamp, scan_directory, stamp_
 
 PARTIALS = "_partials"
 """Directories and files with this name create no files: other templates include them."""
+MOST_BYTES = 64 << 20
+"""The largest template that is read."""
 
 
 class _Template(NamedTuple):
@@ -99,15 +102,27 @@ class SourceTree:
             found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
-            with open(absolute, encoding="utf-8", newline="", opener=open_input) as file:
-                try:
-                    text = file.read()
-                except UnicodeDecodeError as error:
-                    hint = "keep other files out of the tree, or copy them with file: source"
-                    raise ResourceError(
-                        f"{absolute} is not UTF-8 text at byte {error.start}", hint
-                    ) from error
+            text = read_template(
+                absolute, found, "keep other files out of the tree, or copy them with file: source"
+            )
         return _Template(text, stamp_of(found) if stamp_is_reliable(found, now) else None)
+
+
+def read_template(path: str, found: os.stat_result, hint: str) -> str:
+    """The text of the template at ``path``, of which ``found`` is the stat.
+
+    Raises OSError, DistrustedError, and ResourceError with ``hint`` for anything but a regular file of UTF-8 text.
+    """
+    if not stat.S_ISREG(found.st_mode):  # to read a device could take forever, or all memory
+        raise ResourceError(f"the template {path} is not a regular file", "correct the path")
+    with open(path, "rb", opener=open_input) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ResourceError(f"{path} is larger than {MOST_BYTES >> 20} MiB, too large for a template", hint)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Running one command: what it sees, what is kept of it, and that nothing of it stays behind."""
 
+import errno
 import os
 import re
 import resource
@@ -450,3 +451,28 @@ async def test_a_pipe_in_place_of_a_script_keeps_nothing_waiting(tmp_path, monke
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(params=[errno.ENOSYS, errno.EPERM])
+def without_pidfds(request, monkeypatch):
+    """An old kernel, or the sandbox of an old container engine."""
+
+    def refuse(pid, flags=0):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+
+
+@pytest.mark.usefixtures("without_pidfds")
+async def test_without_pidfds_a_command_runs_to_its_end():
+    done = await run(sh("sleep 0.1; echo done; exit 3"))
+    assert (done.exit_code, done.stdout) == (3, "done\n")
+
+
+@pytest.mark.usefixtures("without_pidfds")
+async def test_without_pidfds_a_timeout_kills_what_has_left_the_group_too(mock_clock):
+    error, pid, _ = await run_out_of_time(
+        "setsid sh -c 'echo $$; echo ready; exec sleep 60' & wait", mock_clock
+    )
+    assert "timed out" in error
+    assert living(pid) == []

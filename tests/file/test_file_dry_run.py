@@ -1,5 +1,7 @@
 """Read-only and other mounted file systems: a dry run fails with the error of the run."""
 
+import os
+
 from namespaces import run_in_namespaces
 
 READ_ONLY = """
@@ -146,3 +148,67 @@ FORBIDDEN = {
 def test_a_dry_run_of_a_user_fails_where_the_user_may_not_do_what_is_wanted(open_tmp_path):
     lines = run_in_namespaces(UNPRIVILEGED, str(open_tmp_path), *FORBIDDEN)
     assert dict(zip(FORBIDDEN, lines, strict=True)) == FORBIDDEN
+
+
+OTHER_HOSTS = """
+import os, subprocess, sys, trio
+from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.testing.story import converge_once
+
+root, prepare, *cases = sys.argv[1:]
+subprocess.run(["sh", "-euc", prepare], cwd=root, check=True)
+async def error(noop, file):
+    _, story = await converge_once(file, options=RunOptions(noop=noop))
+    return (story.checks(file.ref)[0].error or "done").replace(f" {root}/{file.name.removeprefix(root + '/')}", "")
+
+async def main():
+    for words in cases:
+        name, *pairs = words.split()
+        properties = dict(pair.split("=") for pair in pairs)
+        if properties["ensure"] in ("present", "directory"):
+            properties = {"owner": "0", "group": "0", "mode": "0644"} | properties
+        file = File(name=f"{root}/{name}", force=properties["ensure"] == "link", **properties)
+        would, did = [await error(noop, file) for noop in (True, False)]
+        print(would if (would == "done") == (did == "done") else (would, did))
+
+trio.run(main)
+"""
+MOUNTED_FILES = (
+    "for each in a b c d e f; do echo x >$each; echo x >to-$each; mount --bind to-$each $each; done;"
+)
+MOUNTED_FILES += (
+    "for each in a b; do mount -o remount,bind,ro $each; done; mkdir dir; mount -t tmpfs none dir"
+)
+BUSY = "cannot remove: something is mounted at"
+ON_MOUNTED_FILES = {
+    "a ensure=present content=y": "cannot write: Read-only file system",
+    "b ensure=present mode=0600": "cannot set the attributes of: Read-only file system",
+    "c ensure=present content=y": "done",
+    "d ensure=present mode=0600": "done",
+    "e ensure=absent": BUSY,
+    "f ensure=link target=x": BUSY,
+    "dir ensure=absent": BUSY,
+}
+UNMAPPED = {
+    "new ensure=present content=y owner=1": "cannot write: Invalid argument",
+    "new ensure=present content=y group=1": "cannot write: Invalid argument",
+    "new ensure=directory owner=1": "cannot create the directory: Invalid argument",
+    "ours ensure=present owner=1": "cannot set the attributes of: Invalid argument",
+    "theirs ensure=present": "cannot set the attributes of: Operation not permitted",
+    "theirs ensure=present content=y": "done",
+}
+
+
+def test_a_dry_run_knows_that_a_file_is_mounted_by_itself(tmp_path):
+    lines = run_in_namespaces(OTHER_HOSTS, str(tmp_path), MOUNTED_FILES, *ON_MOUNTED_FILES)
+    assert dict(zip(ON_MOUNTED_FILES, lines, strict=True)) == ON_MOUNTED_FILES
+
+
+def test_a_dry_run_knows_which_owners_a_user_namespace_has(tmp_path):
+    for name, owner in (("ours", 0), ("theirs", 5)):
+        (tmp_path / name).write_text("x")
+        os.chown(tmp_path / name, owner, owner)
+    options = ("--mount", "--user", "--map-root-user")
+    lines = run_in_namespaces(OTHER_HOSTS, str(tmp_path), "", *UNMAPPED, options=options)
+    assert dict(zip(UNMAPPED, lines, strict=True)) == UNMAPPED

@@ -204,6 +204,25 @@ async def test_a_dry_run_fails_for_a_wrong_template_unless_something_would_write
     assert not below.exists()
 
 
+def _empty_of_a_terabyte(path):
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (os.mkfifo, "the template {} is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "the template {} is not a regular file"),
+        (_empty_of_a_terabyte, "{} is larger than 64 MiB, too large for a template"),
+    ],
+)
+async def test_what_is_no_template_takes_neither_all_memory_nor_forever(site, out, tmp_path, make, error):
+    make(tmp_path / "x")
+    _, story = await converge_once(graph=site())
+    assert story.checks(f"file#{out}")[0].error == error.format(tmp_path / "x")
+
+
 async def test_binary_templates_are_refused(site, out, tmp_path):
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     _, story = await converge_once(graph=site())

@@ -1,5 +1,6 @@
 """Where state lives, whose it is, and who holds it."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -235,3 +236,14 @@ def test_a_holder_whose_signature_makes_no_sense_has_no_known_manifest(tmp_path,
 def test_a_holder_that_ends_while_it_is_asked_has_no_known_manifest(tmp_path, monkeypatch):
     monkeypatch.setattr(state_directory, "holder", lambda _: "process 1")
     assert held_manifest(str(tmp_path)) is None
+
+
+def test_on_a_file_system_without_locks_the_error_says_so_and_nobody_holds_it(tmp_path, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StateDirectoryError, match=r"can't lock .*: No locks available"):
+        directory.lock("/etc/site.yaml")
+    assert holder(directory.path) is None

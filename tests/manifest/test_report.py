@@ -21,6 +21,16 @@ def shown(tmp_path, monkeypatch):
     return shown
 
 
+def test_a_file_too_large_for_a_manifest_has_no_excerpt(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("site.yaml", "wb") as file:
+        file.truncate(1 << 40)  # a disk with nothing on it
+    found = Diagnostic("R0113", "the manifest is too large", Place("site.yaml", 1, 1))
+    assert render([found], color=False) == (
+        "site.yaml:1:1: error[R0113]: the manifest is too large\n\n1 error in 1 file\n"
+    )
+
+
 def test_a_report_shows_what_where_and_how_to_repair_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.yaml").write_text(TEXT)

@@ -195,6 +195,28 @@ def test_the_process_never_outlives_its_parent(tmp_path):
     assert readable, "it is still there"
 
 
+LIMITED = (
+    "from reactor.language.templates.sandbox.engine import sandboxed_engine\n"
+    "compiled = sandboxed_engine('jinja').compile('{{ 6 * 7 }}', name='t', delimiters=None, loader={}.get)\n"
+    "print(compiled.render({}, {}))\n"
+)
+MAY_NOT_RAISE = ("setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
+
+
+def test_templates_render_where_the_limit_of_open_files_is_lower_than_theirs():
+    command = [*MAY_NOT_RAISE, "prlimit", "--nofile=40", sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("42\n", "")
+
+
+def test_the_error_says_what_a_process_for_templates_lacks(tmp_path):
+    program = "import subprocess, sys\nsubprocess.run(['umount', '--lazy', '/proc'], check=True)\n" + LIMITED
+    done = subprocess.run(
+        ["unshare", "--mount", sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert "can't be started: [Errno 2] No such file or directory: '/proc/self/statm'" in done.stderr
+
+
 def test_a_worker_has_imported_what_divides_long_numbers():
     """The worker runs as nobody, who may not be allowed to read the libraries of Python."""
     code = (

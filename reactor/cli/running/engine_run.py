@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli import exitcodes
+from reactor.cli.messages import fail
 from reactor.cli.running.companions import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
@@ -75,7 +78,10 @@ class RunServices(NamedTuple):
 def converge(
     graph: Graph, options: RunOptions, display: Display, services: RunServices
 ) -> tuple[Ended, Interruption]:
-    """Run the engine until it ends, and show its events on ``display``."""
+    """Run the engine until it ends, and show its events on ``display``. Ends the command where there is no /proc."""
+    if not os.path.isdir("/proc/self/fd"):  # nothing below could tell which file a descriptor leads to
+        words = "/proc is not mounted, and without it no file can be changed safely"
+        fail("R0704", words, "mount it: mount -t proc proc /proc", exitcodes.NOT_CONVERGED)
     if options.watch:
         from reactor.cli.running.heap import share_heap
 

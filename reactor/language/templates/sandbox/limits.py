@@ -28,7 +28,7 @@ class ProcessLimits:
     def __init__(self, parent: int) -> None:
         """Drop all privileges, and have the kernel kill this process when ``parent``, which started it, ends.
 
-        Call it when everything is imported: afterwards the process may be unable to read our modules.
+        Call it when everything is imported: afterwards the process may be unable to read our modules. Raises OSError.
         """
         self._sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         for name, most in (
@@ -37,7 +37,9 @@ class ProcessLimits:
             (resource.RLIMIT_NPROC, 0),
             (resource.RLIMIT_NOFILE, _MOST_FILES),
         ):
-            resource.setrlimit(name, (most, most))
+            _, hard = resource.getrlimit(name)
+            least = most if hard == resource.RLIM_INFINITY else min(most, hard)  # it may be lower already
+            resource.setrlimit(name, (least, least))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # the parent handles these, and this process ends with it
         if os.geteuid() == 0:

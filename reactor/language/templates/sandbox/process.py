@@ -102,7 +102,7 @@ class WorkerProcess:
             raise WorkerError("it does not start") from error
         if "ready" not in message:
             self.end()
-            raise WorkerError("it does not say that it is ready")
+            raise WorkerError(message.get("lacks", "it does not say that it is ready"))
 
     @property
     def has_exited(self) -> bool:

@@ -216,9 +216,13 @@ def main() -> None:
         codecs.lookup(codec)
     for name in ENGINES:
         template_engine(name)
-    confinement = ProcessLimits(parent)
-    MemoryLimit.lift = confinement.lift
     channel = Channel(socket.socket(fileno=descriptor))
+    try:
+        confinement = ProcessLimits(parent)
+    except OSError as error:
+        channel.send({"lacks": str(error)})
+        return
+    MemoryLimit.lift = confinement.lift
     try:
         channel.send({"ready": os.getpid()})
         Worker(channel, confinement).serve()
