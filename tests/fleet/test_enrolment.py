@@ -471,6 +471,12 @@ def test_a_text_that_is_no_token_is_refused(text):
         Token.from_text(text)
 
 
+def test_a_token_of_another_version_is_not_called_damaged():
+    with pytest.raises(TokenError, match="another version of reactor made this token") as caught:
+        Token.from_text("reactor-join-2.e30")
+    assert "install the version here that the operator has" in caught.value.hint
+
+
 def test_the_secret_of_a_token_is_in_no_message():
     key = Key.generate("server")
     invitation = Invitation("a", ("web",), (), 1, 1e9)
