@@ -269,6 +269,17 @@ async def test_an_expired_and_a_withdrawn_token_admit_nobody(fleet):
             await fleet.join(token, "late")
 
 
+@pytest.mark.parametrize("ahead", [-86_400, 86_400])
+async def test_a_token_is_good_for_as_long_as_it_says_whatever_the_clock_of_who_invites(
+    fleet, monkeypatch, ahead
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda now=time.time: now() + ahead)
+        token = await fleet.invite(life=3600)
+    assert abs(token.invited.expires - time.time() - 3600) < 60
+    assert expiry_of(token.jwt) == token.invited.expires
+
+
 async def test_hosts_that_join_at_once_use_a_token_as_often_as_it_may_be(fleet):
     token, done = await fleet.invite(uses=3), []
 
