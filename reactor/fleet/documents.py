@@ -21,6 +21,8 @@ MOST_BYTES = 64 * 1024
 _VERSION = 1
 """The version of all documents."""
 
+_NEWER = "install a newer reactor here"
+
 _HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DIGEST = re.compile(r"sha256-[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
@@ -112,13 +114,13 @@ class Document:
         """Raise DocumentError unless ``v`` is the version that is understood here."""
         found = self.fields.get("v")
         if found != _VERSION or isinstance(found, bool):
-            hint = "install a newer reactor here" if isinstance(found, int) and found > _VERSION else None
+            hint = _NEWER if isinstance(found, int) and found > _VERSION else None
             raise DocumentError(f"{self.what} has version {found!r}, and {_VERSION} is understood here", hint)
 
     def require_known(self, known: Iterable[str]) -> None:
         """Raise DocumentError if there is a field that is not ``known``."""
         if unknown := sorted(set(self.fields) - set(known)):
-            raise DocumentError(f"{self.what} has an unknown field {unknown[0]!r}")
+            raise DocumentError(f"{self.what} has an unknown field {unknown[0]!r}", _NEWER)
 
     def text(self, name: str, *, most: int = 4096) -> str:
         """A string of at most ``most`` characters."""

@@ -117,7 +117,7 @@ class SimEngine:
 
 
 class SimHost:
-    """A host with the real host's side. ``clock`` is its own, and may be wrong."""
+    """A host with the real host's side. ``clock`` is its own, and may be wrong; ``warnings`` are what it said."""
 
     def __init__(
         self,
@@ -136,8 +136,9 @@ class SimHost:
         self.stores = {channel: SimReleases() for channel in channels}
         self.host = Host(identity, self.stores, self.engine, clock, pace or Pace())
         self.fleet: FleetHost | None = None
+        self.warnings: list[str] = []
 
     async def run(self, connection: Connection) -> None:
         """Follow and report until cancelled."""
-        self.fleet = FleetHost(connection, self.host)
+        self.fleet = FleetHost(connection, self.host, self.warnings.append)
         await self.fleet.run()

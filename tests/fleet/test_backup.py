@@ -15,12 +15,13 @@ from real_hosts import RealFleet, file
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS, DRIVE, EVENTS, HOSTS, SECRETS
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.link.connection import connected
+from reactor.fleet.link import snapshots
+from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import ApiError, DisconnectedError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.snapshots import restore_stream, save_stream
 from reactor.fleet.operator import backup as operator_backup
-from reactor.fleet.operator import streams
+from reactor.fleet.operator import restoring, streams
 from reactor.fleet.operator.backup import reading_backup, writing_backup
 from reactor.fleet.operator.session import operator_options, save_servers
 from reactor.fleet.operator.streams import wanted_streams
@@ -229,7 +230,7 @@ def test_a_server_without_room_says_how_to_make_some(saved, backup, tmp_path, re
     assert done.code == 1
     assert "error[R1024]: the fleet is not restored completely: JetStream refuses " in done.err
     assert "hint: give the servers a larger disk, or a larger max_file_store" in done.err
-    assert "; then restore it again, with --replace" in done.err
+    assert "; then restore it again: that goes on where this one has ended" in done.err
 
 
 def test_a_restoration_outlives_the_election_of_a_leader(saved, run, backup, monkeypatch):
@@ -244,12 +245,62 @@ def test_a_restoration_outlives_the_election_of_a_leader(saved, run, backup, mon
             raise failures.pop()
         await restore_stream(*how)
 
-    monkeypatch.setattr(operator_backup, "restore_stream", failing)
-    monkeypatch.setattr(operator_backup, "_PAUSE", 0.0)
+    monkeypatch.setattr(restoring, "restore_stream", failing)
+    monkeypatch.setattr(restoring, "PAUSE", 0.0)
     before = saved.on_server(contents)
     done = run("restore", backup, "--replace")
     assert (done.code, failures) == (0, []), done.err
     assert saved.on_server(contents) == before
+
+
+def test_a_restoration_that_was_killed_is_finished_by_the_next_one(saved, run, reactor, backup, monkeypatch):
+    async def killed(js, stream, snapshot, pieces):
+        if stream == f"KV_{HOSTS}":
+            await js.create_stream(stream, snapshot.config)
+            await js.key_value(HOSTS).put("web9", b"a part")
+            raise ApiError("killed", "x")
+        await restore_stream(js, stream, snapshot, pieces)
+
+    before = saved.on_server(contents)
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring, "restore_stream", killed)
+        assert run("restore", backup, "--replace").code == 1
+    said = f"wrong  stream KV_{HOSTS}: a restore has ended early, and not all streams are as in the backup; hint: give it again"
+    assert said in reactor("fleet", "doctor", "--home", saved.home).out
+    done = run("restore", backup, "--replace")
+    assert done.code == 0, done.err
+    assert "an earlier restore of it had ended early: it left 8 streams whole" in done.err
+    assert f"restored KV_{HOSTS}: 1 message" in done.out
+    assert BUNDLES not in done.out
+    assert saved.on_server(contents) == before
+    assert (
+        saved.on_server(lambda js: js.stream_info(f"KV_{HOSTS}"))["config"]["metadata"]
+        .keys()
+        .isdisjoint([streams.RESTORING])
+    )
+
+
+def test_a_backup_outlives_the_leader_of_a_stream(saved, run, backup, tmp_path, monkeypatch):
+    leaders, publish = ["one", "two"], Connection.publish
+
+    async def leader_of(_js, stream):
+        return leaders.pop(0) if stream == f"OBJ_{BUNDLES}" and leaders else ""
+
+    async def with_silence(connection, subject, *how, **fields):
+        """The server waits for what it is not told: that its pieces have arrived."""
+        if not leaders or not subject.startswith("$JS.SNAPSHOT.ACK"):
+            await publish(connection, subject, *how, **fields)
+
+    monkeypatch.setattr(snapshots, "_leader_of", leader_of)
+    monkeypatch.setattr(snapshots, "_SILENCE", 0.5)
+    monkeypatch.setattr(operator_backup, "PAUSE", 0.0)
+    monkeypatch.setattr(Connection, "publish", with_silence)
+    done = run("backup", tmp_path / "again.zip")
+    assert (done.code, leaders) == (0, []), done.err
+    assert abs((tmp_path / "again.zip").stat().st_size - backup.stat().st_size) < 4096, "no part is in it"
+    with reading_backup(str(tmp_path / "again.zip")) as read:
+        read.check(lambda *_: None)
+        assert {each.name for each in read.streams} == {*wanted_streams()}
 
 
 def test_a_stream_that_others_make_meanwhile_is_not_deleted(saved, run, backup, monkeypatch):
@@ -263,7 +314,7 @@ def test_a_stream_that_others_make_meanwhile_is_not_deleted(saved, run, backup, 
 
     saved.on_server(empty)
     with monkeypatch.context() as patch:
-        patch.setattr(operator_backup, "restore_stream", in_use)
+        patch.setattr(restoring, "restore_stream", in_use)
         done = run("restore", backup)
     assert (done.code, f"OBJ_{BUNDLES} is in use" in done.err) == (1, True)
     assert saved.on_server(lambda js: js.stream_names()) == [f"OBJ_{BUNDLES}"]

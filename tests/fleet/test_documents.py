@@ -123,9 +123,16 @@ def test_a_field_of_another_type_is_refused(read, words):
         read(FIELDS)
 
 
-def test_a_version_of_later_says_what_to_do():
-    with pytest.raises(DocumentError, match="version 2, and 1 is understood here") as caught:
-        Document({"v": 2}, "the card").require_version()
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        (Document.require_version, "version 2, and 1 is understood here"),
+        (lambda d: d.require_known([]), "an unknown field 'v'"),
+    ],
+)
+def test_a_version_of_later_says_what_to_do(read, words):
+    with pytest.raises(DocumentError, match=words) as caught:
+        read(Document({"v": 2}, "the card"))
     assert caught.value.hint == "install a newer reactor here"
 
 

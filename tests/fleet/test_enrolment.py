@@ -269,6 +269,17 @@ async def test_an_expired_and_a_withdrawn_token_admit_nobody(fleet):
             await fleet.join(token, "late")
 
 
+@pytest.mark.parametrize("ahead", [-86_400, 86_400])
+async def test_a_token_is_good_for_as_long_as_it_says_whatever_the_clock_of_who_invites(
+    fleet, monkeypatch, ahead
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda now=time.time: now() + ahead)
+        token = await fleet.invite(life=3600)
+    assert abs(token.invited.expires - time.time() - 3600) < 60
+    assert expiry_of(token.jwt) == token.invited.expires
+
+
 async def test_hosts_that_join_at_once_use_a_token_as_often_as_it_may_be(fleet):
     token, done = await fleet.invite(uses=3), []
 
@@ -469,6 +480,12 @@ async def test_a_directory_that_others_can_write_to_is_refused(fleet, tmp_path):
 def test_a_text_that_is_no_token_is_refused(text):
     with pytest.raises(TokenError):
         Token.from_text(text)
+
+
+def test_a_token_of_another_version_is_not_called_damaged():
+    with pytest.raises(TokenError, match="another version of reactor made this token") as caught:
+        Token.from_text("reactor-join-2.e30")
+    assert "install the version here that the operator has" in caught.value.hint
 
 
 def test_the_secret_of_a_token_is_in_no_message():

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,18 @@ def fleet(reactor, place):
         return reactor("fleet", words[0], "--home", str(place / "home"), *words[1:])
 
     return call
+
+
+def test_a_library_of_the_extra_that_is_missing_is_named_with_how_to_install_it(
+    reactor, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    done = reactor("fleet", "init", "--home", str(tmp_path / "home"), "nats://127.0.0.1:1")
+    assert done.code == 2
+    assert done.err.splitlines() == [
+        "error[R0703]: the library cryptography is not installed",
+        f"hint: install it with those of the extra 'fleet': {sys.executable} -m pip install 'reactor-converge[fleet]'",
+    ]
 
 
 def test_init_says_what_to_do_while_the_servers_do_not_know_the_accounts(fleet, place, url):

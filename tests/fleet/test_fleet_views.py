@@ -30,6 +30,7 @@ from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.state import Phase
 from reactor.fleet.shared_value import SharedValue
 from reactor.fleet.slot_holder import Holder
+from reactor.resource.entry_points import installed_version
 
 
 async def filled(server):
@@ -201,6 +202,13 @@ def test_status_lists_only_hosts_that_are_not_well(fleet):
     assert "rolling 50 %, in force on 3 of 6; " in whole, "two are at the release before, one was never heard"
     assert "1 held, 1 never heard, 1 rejected" in whole
     assert "web1:" not in whole
+
+
+def test_a_host_with_another_version_is_shown_with_both_where_that_may_be_the_reason(fleet):
+    both = f"(reactor 0.9.1 there, {installed_version()} here)"
+    assert f"is \\x1b[2J wrong {both}" in fleet("status").out, "it does not know what the release uses"
+    assert f" s ago {both}: " in fleet("why", "web4").out
+    assert fleet("status").out.count(both) == 1
 
 
 def test_status_lists_first_the_hosts_that_failed_and_then_those_that_say_nothing():

@@ -20,6 +20,7 @@ from processes_of_cli import wait_until
 from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
 
+from reactor.atomic_write import replace_file
 from reactor.cli.running.fleet_manifest import ChannelManifests
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import EVENTS, REGISTRATIONS, SLOTS
@@ -34,6 +35,7 @@ from reactor.fleet.host.ports import Identity
 from reactor.fleet.operator.shared_state import held_slots
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
+from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.slot_holder import Holder
 
 
@@ -171,6 +173,25 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
             assert process.wait(PATIENCE) == 0
     finally:
         fleet.fleet_server.server.start()
+
+
+async def test_a_host_follows_a_server_that_has_moved_to_another_address(tmp_path):
+    fleet = RealFleet(tmp_path)
+    with fleet.fleet_server.server as server, (host := fleet.host("web1")).following():
+        await fleet.fleet_server.make_streams()
+        async with fleet.operator() as js:
+            await fleet.put(js, "web", file(tmp_path / "x", "a"))
+            await host.phase(js, HostPhase.CONVERGED)
+        config = host.config.read_text()
+        host.config.write_text(config.replace(server.url, "nats://"))
+        server.kill()
+        await host.until(lambda: "the servers stay those of before" in host.said())
+        before, server.port = server.url, free_port()
+        server.start()
+        replace_file(str(host.config), config.replace(before, server.url).encode(), 0o600)
+        await host.until(lambda: f"connected to {server.url}" in host.said())
+    assert host.said().count("the servers stay those of before") == 1
+    assert f"{host.config}:2:11: the URL of a NATS server has no host" in host.said()
 
 
 async def test_a_routine_check_of_what_is_well_does_not_begin_the_soak_again(fleet, tmp_path):

@@ -260,6 +260,10 @@ async def test_who_owns_the_servers_can_not_run_what_nobody_signed(fleet):
         await refused(fleet, js, forged, "the signature does not fit the document")
 
         await refused(fleet, js, b"{", "is not valid JSON")
+        later = b'{"v":2,"channel":"web"}'
+        await refused(
+            fleet, js, later, "has version 2, and 1 is understood here: install a newer reactor here"
+        )
         await refused(fleet, js, b"x" * 70_000, "at most 65536 are allowed")
         await refused(fleet, js, replace(state, previous=None), "'previous' is not as it was signed")
         await refused(fleet, js, replace(state, serial=9), "'serial' is not as it was signed")
@@ -284,6 +288,17 @@ async def test_who_owns_the_servers_can_not_run_what_nobody_signed(fleet):
             replace(state, release=swapped.digest, serial=5, previous=swapped.previous),
             "not the one that was announced",
         )
+
+
+async def test_a_host_tells_once_that_it_can_not_read_what_is_set_for_it(fleet):
+    async with fleet.running() as js:
+        for _ in range(2):
+            await js.key_value(HOSTS).put("h1", b'{"v":2}')
+            await until(lambda: fleet.hosts["h1"].warnings)
+        await js.key_value(HOSTS).put("h1", HostSpec("h1", ("web",), hold=True).to_bytes())
+        await until(lambda: fleet.hosts["h1"].fleet.followers[0].spec.hold)
+    words = "the spec for h1 has version 2, and 1 is understood here: install a newer reactor here"
+    assert fleet.hosts["h1"].warnings == [f"a hold or pin of this host may be missed: {words}"]
 
 
 async def test_below_the_floor_there_is_no_way_back(fleet):

@@ -36,13 +36,11 @@ def applies(requirement, python, extra=""):
 
 
 def declared(*, dev):
-    """The requirements in pyproject.toml, with those of the build."""
+    """The requirements in pyproject.toml, with those of the build, and of a fleet."""
     extras = PROJECT["project"]["optional-dependencies"]
     lines = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
-    if dev:
-        lines += [
-            line for extra in extras.values() for line in extra if not line.startswith("reactor-converge[")
-        ]
+    for extra in extras.values() if dev else [extras["fleet"]]:
+        lines += [line for line in extra if not line.startswith("reactor-converge[")]
     return [Requirement(line) for line in lines]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_inspection, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_secrets import secret
+from reactor.cli.messages import with_hint
 from reactor.cli.options.common import Format, format_option
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
@@ -42,9 +44,26 @@ _SECTIONS = {
 }
 
 
-@click.group(
-    cls=SuggestingGroup, sections=_SECTIONS, short_help="Bring signed releases to many hosts, in waves."
-)
+_LIBRARIES = ("cryptography", "pyrage")
+"""What the extra ``fleet`` adds to reactor."""
+
+
+class FleetGroup(SuggestingGroup):
+    """The group, which says how to install the libraries that only its commands need."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises UsageError if one of the libraries is missing."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in _LIBRARIES:
+                raise
+            hint = f"install it with those of the extra 'fleet': {sys.executable} -m pip install 'reactor-converge[fleet]'"
+            raise with_hint(click.UsageError(f"the library {library} is not installed"), hint) from error
+
+
+@click.group(cls=FleetGroup, sections=_SECTIONS, short_help="Bring signed releases to many hosts, in waves.")
 def fleet() -> None:
     """Bring signed releases to many hosts, in waves, over NATS with JetStream.
 

@@ -18,11 +18,11 @@ from reactor.fleet.operator.backup import (
     SavedStream,
     back_up,
     reading_backup,
-    restore,
     writing_backup,
 )
 from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.expulsion import revoked_hosts
+from reactor.fleet.operator.restoring import restore
 from reactor.fleet.operator.server_config import OperatorDirectory, load_operator_directory
 from reactor.fleet.operator.session import fleet_of
 from reactor.number_format import counted, date_and_time
@@ -99,12 +99,18 @@ def restore_from(home: str, file: str, form: Format, *, replicas: int | None, re
                 )
             backup.check(shown.tell)
             shown.clear()
-            revoked = within(home, lambda js: _restored(js, files, backup, shown, replicas, replace=replace))
+            kept, revoked = within(
+                home, lambda js: _restored(js, files, backup, shown, replicas, replace=replace)
+            )
     except ReactorError as error:
         fail_for(error, 1)
     finally:
         shown.clear()
     shown.print_end(file, "from")
+    if kept:
+        notice(
+            f"an earlier restore of it had ended early: it left {counted(len(kept), 'stream')} whole", None
+        )
     notice(f"the servers are as at {date_and_time(backup.time)}", None)
     if revoked:
         hint = f"expel them again: reactor fleet expel {revoked[0]}"
@@ -119,7 +125,7 @@ async def _restored(
     replicas: int | None,
     *,
     replace: bool,
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     copies = replicas or await usual_copies(js, files.directory)
-    await restore(js, backup, copies=copies, replace=replace, tell=shown.tell, done=shown.done)
-    return await revoked_hosts(js, files)
+    kept = await restore(js, backup, copies=copies, replace=replace, tell=shown.tell, done=shown.done)
+    return kept, await revoked_hosts(js, files)

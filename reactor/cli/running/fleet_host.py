@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,11 @@ from reactor.fleet.host.renewal import Renewal
 from reactor.fleet.host.secrets import FOLDER, SecretFollower
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.host.slots import FleetSlots
+from reactor.fleet.link.changed_options import follow_options
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import IdentityError, LinkError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
@@ -64,6 +67,8 @@ if TYPE_CHECKING:
 
 _PACE = 0.1
 """Seconds between two reads of the status of the run."""
+_LOOK = 30.0
+"""Seconds between two reads of the configuration while the connection is up."""
 
 
 class FleetCompanion:
@@ -125,6 +130,7 @@ class FleetCompanion:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
+            nursery.start_soon(follow_options, connection, self._options_now, _LOOK, _tell_config)
             nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self._registrations.run, warn)
             nursery.start_soon(self.shares.run, JetStream(connection), warn)
@@ -134,6 +140,12 @@ class FleetCompanion:
                 nursery.start_soon(self._secrets.run, connection, self._config.pace)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
+
+    def _options_now(self) -> Options:
+        """The options with the servers and the authority that the configuration names now. Raises ReactorError."""
+        options = self._config.options
+        found = read_config(options.origin).options
+        return replace(options, servers=found.servers, ca=found.ca)
 
     @asynccontextmanager
     async def _live(self, _warn: Callable[[str], None]) -> AsyncIterator[JetStream]:
@@ -183,6 +195,11 @@ def _secrets_place(manifests: ChannelManifests, config_path: str) -> FleetPlace:
     directory = os.path.join(manifests.store.root, FOLDER)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     return FleetPlace(directory, os.path.join(directory_of(config_path), AGE_KEY))
+
+
+def _tell_config(error: ReactorError) -> None:
+    words = f"{error.place}: {error.message}" if error.place else error.message
+    notice(f"the servers stay those of before: {words}", error.hint)
 
 
 def _show_notice(text: str) -> None:

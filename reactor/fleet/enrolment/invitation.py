@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from reactor.fleet.enrolment.card import names_in
 from reactor.fleet.wire.nkeys import Key
 
 _PREFIX = "reactor-join-1."
+_OTHER_VERSION = re.compile(r"reactor-join-\d+\.")
 _PURPOSE = b"reactor-invitation\n"
 _MOST_TOKEN = 64 * 1024
 _MOST_CA = 32 * 1024
@@ -121,6 +123,9 @@ class Token:
         """Read a token; no message shows a part of it. Raises TokenError."""
         text = "".join(text.split())
         hint = "copy the whole line that reactor fleet invite printed"
+        if _OTHER_VERSION.match(text) and not text.startswith(_PREFIX):
+            words = "another version of reactor made this token"
+            raise TokenError(words, "install the version here that the operator has: reactor --version")
         if not text.startswith(_PREFIX) or len(text) > _MOST_TOKEN:
             raise TokenError("this is not a token of reactor fleet invite", hint)
         body = text.removeprefix(_PREFIX)

@@ -40,6 +40,9 @@ class FleetHost:
         ]
         self.reporter = Reporter(self._js, host, self.summary, warn)
         self.sender = EventSender(self._js, host, host.events, warn) if host.events is not None else None
+        self._warn = warn
+        self._unread = ""
+        """Why the newest spec could not be read."""
         self._spec_changed = DebouncedEvent(at_once=True)
         self._spec_rate = LookRate(host.pace.burst)
         self._epoch = -1
@@ -107,8 +110,13 @@ class FleetHost:
     def _take_spec(self, data: bytes) -> None:
         try:
             spec = HostSpec.from_bytes(data, self.host.identity.id)
-        except ReactorError:
-            return  # a damaged spec changes nothing: the one before holds
+        except ReactorError as error:  # it changes nothing: the one before holds
+            if error.message != self._unread:
+                self._unread = error.message
+                advice = f": {error.hint}" if error.hint else ""
+                self._warn(f"a hold or pin of this host may be missed: {error.message}{advice}")
+            return
+        self._unread = ""
         for follower in self.followers:
             if follower.spec != spec:
                 follower.spec = spec

@@ -139,6 +139,8 @@ class ChannelFollower:
             has_fetched = await self._follow(state)
         except (LinkError, StoreLockedError, NoRoomError):
             raise
+        except DocumentError as error:
+            self._reject(about, f"{error.message}: {error.hint}" if error.hint else error.message)
         except ReactorError as error:
             self._reject(about, error.message)
         if is_new:

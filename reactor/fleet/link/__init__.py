@@ -3,6 +3,7 @@
 Start at ``connection.connected``, then ``jetstream.JetStream``.
 
 - how to connect: ``options``, from a ``context`` of the ``nats`` CLI; ``servers``: where; ``identity``: as whom;
+  ``changed_options``: while a connection goes on;
 - ``connection``: permanent, made of sessions; ``session``: the tasks of one open connection, which ``handshake`` opens,
   over ``tcp`` and ``tls``; ``pauses``: between two; ``status``: whether it is up;
 - what a connection keeps over its sessions: ``subscriptions``, ``requests``, ``queues``;

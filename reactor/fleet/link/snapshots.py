@@ -22,6 +22,9 @@ _WINDOW = 1 << 20
 _UNKNOWN_FIELD = 10025
 _PATIENCE = 30.0
 """Seconds for each answer of the server. It has none to give while it reads or writes a disk that is busy."""
+_SILENCE = 3.0
+"""Seconds of silence after which the leader of the stream is asked for."""
+_SILENCES = round(_PATIENCE / _SILENCE)
 _FIRST_WAIT = 5.0
 _END = 204
 _RESTORES = "$JS.SNAPSHOT.RESTORE."
@@ -40,6 +43,7 @@ class _Talk:
     def __init__(self, js: JetStreamApi, stream: str, inbox: str, messages: Messages) -> None:
         self.inbox = inbox
         self.connection = js.connection
+        self._js = js
         self._stream = stream
         self._messages = messages
         self._epoch = js.connection.epoch
@@ -49,25 +53,33 @@ class _Talk:
         api = JetStreamApi(self.connection, seconds=_PATIENCE, first_wait=first_wait)
         return await api.call(f"STREAM.{action}.{self._stream}", body)
 
-    async def next(self) -> Message:
-        """Return the next message. Raises ApiError for one that is an error, DisconnectedError, NoAnswerError."""
+    async def next(self, leader: str = "") -> Message:
+        """Return the next message. Raises ApiError for one that is an error, DisconnectedError, NoAnswerError.
+
+        ``leader``: the server from which it comes, if that is one of a cluster. It may be another than that of the
+        connection, so its end is noticed only by the election of the next one.
+        """
         server = self.connection.status.server
-        with trio.move_on_after(_PATIENCE):
-            while (message := await self._messages.get()) is None:
-                if self._messages.lost or not self.connection.up or self.connection.epoch != self._epoch:
-                    words = (
-                        f"the connection to the NATS server {server} was lost amid the stream {self._stream}"
-                    )
-                    raise DisconnectedError(words)
-            if message.status == NO_RESPONDERS:
-                raise ApiError(f"the NATS server {server} does not take the stream {self._stream} any more")
-            if message.status not in (0, _END):
-                reason = printable(message.description) or message.status
-                raise ApiError(f"the NATS server {server} ends amid the stream {self._stream}: {reason}")
-            return message
+        for _ in range(_SILENCES):
+            with trio.move_on_after(_SILENCE):
+                return await self._message(server)
+            if leader and await _leader_of(self._js, self._stream) not in (leader, None):
+                raise ApiError(f"the NATS server {leader} was lost amid the stream {self._stream}")
         raise NoAnswerError(
             f"the NATS server {server} says nothing for {_PATIENCE:g} s amid the stream {self._stream}",
         )
+
+    async def _message(self, server: str) -> Message:
+        while (message := await self._messages.get()) is None:
+            if self._messages.lost or not self.connection.up or self.connection.epoch != self._epoch:
+                words = f"the connection to the NATS server {server} was lost amid the stream {self._stream}"
+                raise DisconnectedError(words)
+        if message.status == NO_RESPONDERS:
+            raise ApiError(f"the NATS server {server} does not take the stream {self._stream} any more")
+        if message.status not in (0, _END):
+            reason = printable(message.description) or message.status
+            raise ApiError(f"the NATS server {server} ends amid the stream {self._stream}: {reason}")
+        return message
 
 
 @contextmanager
@@ -79,16 +91,26 @@ def _talking(js: JetStreamApi, stream: str) -> Iterator[_Talk]:
 
 async def save_stream(js: JetStreamApi, stream: str, write: Callable[[bytes], object]) -> Snapshot:
     """Give the snapshot of a stream to ``write``, piece by piece. Raises MissingError, LinkError."""
+    leader = await _leader_of(js, stream) or ""
     with _talking(js, stream) as talk:
         answer = await _begun(talk)
         config, state = answer.get("config"), answer.get("state")
         if not isinstance(config, dict) or not isinstance(state, dict):
             raise ForeignServerError(f"the server does not say what the stream {stream} is")
-        while (message := await talk.next()).data:
+        while (message := await talk.next(leader)).data:
             write(message.data)
             if message.reply:
                 await talk.connection.publish(message.reply)
         return Snapshot(config, state)
+
+
+async def _leader_of(js: JetStreamApi, stream: str) -> str | None:
+    """The server that leads a stream; an empty string where none is elected or needed, None where no server says it."""
+    try:
+        info = await js.stream_info(stream)
+    except (NoAnswerError, ApiError):
+        return None
+    return str((info.get("cluster") or {}).get("leader") or "")
 
 
 async def _begun(talk: _Talk) -> dict[str, Any]:

@@ -30,7 +30,7 @@
 - ``revocation``: revokes users of an account;
 - ``account_update``: gives the JWT of an account to the servers, and finds out which have taken it; ``account_lookup``: asks
   all servers for the one that they have; ``cluster_members``: which servers there are;
-- ``backup``: saves all streams into a file, and restores them;
+- ``backup``: saves all streams into a file; ``restoring``: restores them;
 - ``public_keys``: the public keys of the fleet and its hosts;
 - ``errors``: the errors of enrolment;
 - ``shared_state``: the held slots, and the values that hosts share;

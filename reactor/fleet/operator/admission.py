@@ -77,7 +77,8 @@ class Admission:
             raise RefusedError("the token is not one of this fleet, or it was changed", hint)
         invitation = Invitation.from_bytes(text)
         if invitation.expires <= self._clock():
-            raise RefusedError("the token has expired", "make a new one: reactor fleet invite")
+            hint = "make a new one: reactor fleet invite; or set the clock of the machine where reactor fleet admit runs"
+            raise RefusedError("the token has expired", hint)
         return invitation
 
     async def _joined(self, received: Received) -> Answer:

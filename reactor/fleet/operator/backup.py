@@ -1,4 +1,4 @@
-"""Saves all streams of the account FLEET into a file, and restores them from it, on as many servers as there are then.
+"""Saves all streams of the account FLEET into a file. `reactor.fleet.operator.restoring` restores them.
 
 The file is a zip archive with a snapshot of each stream as the server gives it, and an index with their digests, which is
 written last.
@@ -15,8 +15,8 @@ import re
 import stat
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 import trio
@@ -24,18 +24,14 @@ import trio
 from reactor.atomic_write import sync_directory
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANNELS, HOSTS
-from reactor.fleet.link.errors import ApiError, LinkError, MissingError, NoAnswerError, hint_to_make
+from reactor.fleet.link.errors import ApiError, DisconnectedError, MissingError, NoAnswerError, hint_to_make
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.snapshots import CHUNK, Snapshot, restore_stream, save_stream
-from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams, with_room
+from reactor.fleet.link.snapshots import CHUNK, Snapshot, save_stream
 
 Tell = Callable[[str, int], None]
 """Gets the name of a stream, and the bytes of it that are done."""
-_MOST_NAMED = 3
-_ATTEMPTS, _PAUSE = 5, 2.0
+ATTEMPTS, PAUSE = 5, 2.0
 """How often a stream is tried, and the seconds between: an election takes up to 9."""
-_IN_USE = 10130
-"""The server's error number for a stream that is there, or that another restoration has begun."""
 _INDEX = "backup.json"
 _VERSION = 1
 _LARGEST_INDEX = 16 << 20
@@ -103,6 +99,12 @@ class BackupWriter:
             yield write
         self._streams.append({"name": name, "size": size, "sha256": digest.hexdigest()})
 
+    def drop(self) -> None:
+        """Forget the stream that was written last, of which only a part has come."""
+        part = self._archive.filelist.pop()
+        del self._archive.NameToInfo[part.filename]
+        self._archive.start_dir = part.header_offset
+
     def saved(self, snapshot: Snapshot) -> SavedStream:
         """Note what the stream is that was written last."""
         fields = self._streams[-1]
@@ -137,6 +139,7 @@ def writing_backup(path: str) -> Iterator[BackupWriter]:
             file.truncate()
             with zipfile.ZipFile(file, "w") as archive:
                 yield BackupWriter(path, archive)
+            file.truncate()  # behind the end may be what was dropped
             file.flush()
             os.fsync(file.fileno())
             os.replace(part, path)
@@ -167,7 +170,7 @@ def _locked(path: str) -> int:
 
 
 class Backup:
-    """A backup that can be read. ``fleet``: as of `BackupWriter.finish`; ``time``: seconds since 1970."""
+    """A backup that can be read. ``fleet``: as of `BackupWriter.finish`; ``time``: seconds since 1970; ``id``: no other has it."""
 
     def __init__(self, path: str, archive: zipfile.ZipFile) -> None:
         """Read the index. Raises BackupError."""
@@ -177,7 +180,9 @@ class Backup:
             info = archive.getinfo(_INDEX)
             if info.compress_type != zipfile.ZIP_STORED or info.file_size > _LARGEST_INDEX:
                 raise ValueError
-            index = json.loads(archive.read(info))
+            data = archive.read(info)
+            index = json.loads(data)
+            self.id = hashlib.sha256(data).hexdigest()
             if index["v"] != _VERSION:
                 words = f"{path} has version {index['v']} of backups, and this reactor reads {_VERSION}"
                 raise BackupError(words, "use the version of reactor that made it, or a later one")
@@ -269,80 +274,27 @@ async def back_up(js: JetStream, writer: BackupWriter, tell: Tell, done: Done) -
     states = [(await js.stream_info(name))["state"] for name in names]
     writer.require_room(sum(each["bytes"] for each in states))
     for name in names:
-        with writer.stream(name, tell) as write:
-            snapshot = await save_stream(js, name, write)
-        done(writer.saved(snapshot))
+        done(await _saved_stream(js, writer, name, tell))
+
+
+async def _saved_stream(js: JetStream, writer: BackupWriter, name: str, tell: Tell) -> SavedStream:
+    """Save one stream. It is tried again while a cluster elects a leader."""
+    left = ATTEMPTS
+    while True:
+        try:
+            with writer.stream(name, tell) as write:
+                snapshot = await save_stream(js, name, write)
+            return writer.saved(snapshot)
+        except (ApiError, NoAnswerError, DisconnectedError) as error:
+            left -= 1
+            if not left or error.hint is not None:
+                raise
+            writer.drop()
+            await trio.sleep(PAUSE)
+            with trio.move_on_after(PAUSE):
+                await js.connection.wait_up()
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
     """Channels first, objects last."""
     return name.startswith("OBJ_"), name != f"KV_{CHANNELS}", name
-
-
-async def restore(
-    js: JetStream, backup: Backup, *, copies: int, replace: bool, tell: Tell, done: Done
-) -> None:
-    """Make the streams of a backup, which was checked, with ``copies`` copies of each. Raises BackupError, LinkError.
-
-    ``replace``: delete what the servers have in them now. What is named by others comes first: if it ends early, no host
-    is told to take what is not there yet.
-    """
-    there = await _sizes(js, [each.name for each in backup.streams])
-    filled = [name for name, count in there.items() if count]
-    if filled and not replace:
-        more = f" and {len(filled) - _MOST_NAMED} more" if len(filled) > _MOST_NAMED else ""
-        raise BackupError(
-            f"nothing is restored: the servers have data in {', '.join(filled[:_MOST_NAMED])}{more}",
-            "give --replace to delete that first, also when an earlier restore has not ended",
-        )
-    try:
-        for each in reversed(backup.streams):
-            await _replaced(js, backup, each, copies, tell, may_delete=replace or each.name in there)
-            done(each)
-        ccm = await lets_ccm_publish(js)
-        await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
-    except LinkError as error:
-        hint = f"{error.hint}; then" if error.hint else "when the servers are well,"
-        words = f"the fleet is not restored completely: {error.message}"
-        raise BackupError(words, f"{hint} restore it again, with --replace") from error
-
-
-async def _sizes(js: JetStream, names: list[str]) -> dict[str, int]:
-    """The number of messages of each stream that is there."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = int((await js.stream_info(name))["state"]["messages"])
-        except MissingError:
-            continue
-    return found
-
-
-async def _replaced(
-    js: JetStream, backup: Backup, stream: SavedStream, copies: int, tell: Tell, *, may_delete: bool
-) -> None:
-    """Restore one stream. It is tried again while a cluster elects a leader, and after that deletes what it has begun."""
-    for left in reversed(range(_ATTEMPTS)):
-        try:
-            if may_delete:
-                with suppress(MissingError):
-                    await js.delete_stream(stream.name)
-            await _restored(js, backup, stream, copies, tell)
-        except (ApiError, NoAnswerError) as error:
-            is_of_others = not may_delete and isinstance(error, ApiError) and error.number == _IN_USE
-            if not left or is_of_others or error.hint is not None:
-                raise
-            may_delete = True
-            await trio.sleep(_PAUSE)
-        else:
-            return
-
-
-async def _restored(js: JetStream, backup: Backup, stream: SavedStream, copies: int, tell: Tell) -> None:
-    async def write(name: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        saved = Snapshot(fields, stream.snapshot.state)
-        await restore_stream(js, name, saved, backup.pieces(stream, tell))
-        return {"config": fields}
-
-    config = {**stream.snapshot.config, "num_replicas": copies}
-    await with_room(write, stream.name, config, max(config.get("max_bytes", 0), 0))

@@ -9,6 +9,7 @@ from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.desired_release import HostOverride, desired_release
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.summary import ChannelReport
+from reactor.number_format import counted
 
 TWIN = "two machines report under this name: expel it with --rekey, and let each join with a name of its own"
 
@@ -89,10 +90,11 @@ def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
     if summary is None or host.heard is None:
         return ["  it has never reported"]
     engine = summary.engine
-    resources = "1 resource" if engine.resources == 1 else f"{engine.resources} resources"
-    counts = f"{resources}, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
+    counts = f"{counted(engine.resources, 'resource')}, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
     would = f", {engine.would_change} would change" if engine.would_change else ""
-    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed{would}"]
+    lines = [
+        f"  reported {fleet.now - host.heard:.0f} s ago{host.differing_version}: {counts}, {engine.changed} changed{would}"
+    ]
     lines += [f"    {ref}: {why}" for ref, why in engine.worst]
     lines += [
         f"    health check {name}: {status}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import KeyValue
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.accounts import joining_user
+from reactor.fleet.operator.clock import ServerClock
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.keyring import Keyring
 
@@ -88,8 +88,12 @@ class TokenOptions:
 async def invite(
     js: JetStream, keys: Keyring, options: Options, ca: str | None, wanted: TokenOptions
 ) -> Token:
-    """Make a token, and store its invitation to count the uses. ``ca``: PEM. Raises LinkError."""
-    expires = float(math.ceil(time.time() + wanted.life))
+    """Make a token, and store its invitation to count the uses. ``ca``: PEM. Raises LinkError.
+
+    It expires by the clock of the servers: that of this machine may be wrong.
+    """
+    now = await ServerClock(js).now()
+    expires = float(math.ceil(now + wanted.life))
     invitation = Invitation(
         id=secrets.token_hex(6),
         channels=tuple(wanted.channels),
@@ -101,7 +105,7 @@ async def invite(
     text = invitation.to_bytes()
     user = joining_user(keys, f"join-{invitation.id}", int(expires))
     uses = Uses(invitation, wanted.signers, ())
-    ttl = _life(invitation, time.time())
+    ttl = _life(invitation, now)
     await js.key_value(INVITATIONS).create(invitation.id, uses.to_bytes(), ttl=ttl)
     return Token(
         servers=options.servers,

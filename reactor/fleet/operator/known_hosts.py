@@ -23,6 +23,7 @@ from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.summary import ChannelReport, Summary
+from reactor.resource.entry_points import installed_version
 
 SILENT = 900.0
 """A host counts as silent after this many seconds without a summary: three heartbeats."""
@@ -58,6 +59,12 @@ class KnownHost:
     def name(self) -> str:
         """The id of the host."""
         return self.spec.host
+
+    @property
+    def differing_version(self) -> str:
+        """The version of reactor on the host, in parentheses, if it is not the one here: it may know less, or more."""
+        there, here = self.summary.reactor if self.summary else "", installed_version()
+        return f" (reactor {there} there, {here} here)" if there != here else ""
 
     def report(self, channel: str) -> ChannelReport | None:
         """The report of the host on a channel."""
@@ -110,6 +117,8 @@ class FleetView:
         is_old = state is not None and report.about not in (state.release, state.previous)
         if is_old and report.phase is HostPhase.CONVERGED:
             return HostPhase.MOVING.value, report.why  # it has not read the channel since
+        if report.phase is HostPhase.REJECTED:
+            return report.phase.value, report.why + host.differing_version
         return report.phase.value, report.why
 
     def of_channel(self, channel: str) -> Iterator[tuple[KnownHost, HostLine]]:

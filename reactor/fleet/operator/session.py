@@ -6,16 +6,15 @@ import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
-import trio
-
 from reactor.atomic_write import replace_file
+from reactor.fleet.link.changed_options import follow_options
 from reactor.fleet.link.connection import Connection, connected
-from reactor.fleet.link.errors import ContextError, NoKeysError, UnreachableError
+from reactor.fleet.link.errors import NoKeysError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options, read_small_file
-from reactor.fleet.link.servers import Pool
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.quorum import INTERVAL, reach_quorum
 from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS
@@ -117,13 +116,4 @@ async def follow_servers(connection: Connection, directory: str, user: str) -> N
 
     It may have been copied only in part; then nothing changes yet.
     """
-    while True:
-        await trio.sleep(INTERVAL)
-        with suppress(KeyringError, ContextError):
-            options = operator_options(directory, user)
-            if options != connection.options:
-                connection.pool = Pool(options.servers)
-                connection.options = options
-                if connection.status.server not in map(str, connection.pool):
-                    words = f"{os.path.join(directory, SERVERS)} names other servers now"
-                    connection.leave(UnreachableError(words))
+    await follow_options(connection, partial(operator_options, directory, user), INTERVAL)

@@ -37,6 +37,8 @@ _EVENTS_BYTES = 20 << 30
 _BATCHES_OF_A_HOST, _BATCH_BYTES = 1 << 14, 128 << 10
 """The batches of events that are kept of each host, and their largest size: a tenth of the stream. So one host can't push
 out those of others."""
+RESTORING = "reactor.restoring"
+"""The name in the metadata of a stream while not all streams of a backup are restored."""
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
 """The server's error number for a stream that is larger than the free space of its disk."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reactor.fleet.push.outcome import Outcome, Status
+from reactor.number_format import counted
 from reactor.resource.escaping import escaped
 
 _WORDS = {
@@ -60,8 +61,7 @@ def _strings(value: Any) -> list[str]:
 
 def host_line(outcome: Outcome) -> str:
     """One line for a host that has ended."""
-    changes = "1 change" if outcome.changes == 1 else f"{outcome.changes} changes"
-    about = [changes] if outcome.changes else []
+    about = [counted(outcome.changes, "change")] if outcome.changes else []
     about += [clean(outcome.error)] if outcome.error else []
     detail = f": {', '.join(about)}" if about else ""
     return f"{outcome.host}: {words_for(outcome.status)} ({outcome.duration:.1f} s){detail}"
@@ -70,9 +70,8 @@ def host_line(outcome: Outcome) -> str:
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The lines at the end: the number of hosts with each outcome, and the hosts that are not as desired."""
     counts = {status: sum(each.status is status for each in outcomes) for status in _WORST_FIRST}
-    hosts = "1 host" if len(outcomes) == 1 else f"{len(outcomes)} hosts"
     parts = [f"{words_for(status)} {counts[status]}" for status in reversed(_WORST_FIRST) if counts[status]]
-    yield f"{hosts}: {', '.join(parts)}"
+    yield f"{counted(len(outcomes), 'host')}: {', '.join(parts)}"
     yield from _errors(outcomes)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from reactor.fleet.link.status import EXPIRES_SOON
 from reactor.fleet.operator.cluster import ENOUGH_COPIES
 from reactor.fleet.operator.doctor.check import Check, wrong
-from reactor.fleet.operator.streams import differing_fields, wanted_streams
+from reactor.fleet.operator.streams import RESTORING, differing_fields, wanted_streams
 
 OLDEST = (2, 11)
 """The first version of nats-server with a time to live for single messages, which leases need."""
@@ -85,6 +85,9 @@ def quorum_check(name: str, cluster: Mapping[str, Any] | None) -> Check:
 def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
     """Check that a stream is as ``init`` makes it. ``init``: the command that repairs it."""
     name, config = f"stream {stream}", info["config"]
+    if RESTORING in (config.get("metadata") or {}):
+        words = "a restore has ended early, and not all streams are as in the backup"
+        return wrong(name, words, "give it again: reactor fleet restore FILE")
     replicas = config.get("num_replicas", 1)
     wanted = wanted_streams(replicas)[stream]
     differing = differing_fields(config, wanted)
