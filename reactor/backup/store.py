@@ -113,6 +113,15 @@ class Store:
         found = (self._version(name) for name in sorted(names, key=lambda name: name.time, reverse=True))
         return [version for version in found if version is not None and version.path == path]
 
+    def oldest_since(self, since: float) -> list[Version]:
+        """What was at each path that was replaced or removed since ``since``, in seconds since 1970; ordered by path."""
+        oldest: dict[str, Name] = {}
+        for name in names_in(self._entries):
+            if name.time >= since * 1e9 and (name.key not in oldest or name.time < oldest[name.key].time):
+                oldest[name.key] = name
+        found = filter(None, map(self._version, oldest.values()))
+        return sorted(found, key=lambda version: version.path)
+
     def content(self, version: Version) -> str:
         """The path of a file with the content of ``version``. Raises OSError if it is missing or damaged."""
         path = f"{self._objects}/{version.name.digest}"

@@ -30,6 +30,7 @@ into a sentence.
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
+- ``held_file``: holds what a change replaces until the change has proved good;
 - ``replacement``: replaces files atomically; ``attributes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
 
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         set_extended,
     )
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
+    from reactor.hostfs.held_file import held, is_held, put_back
     from reactor.hostfs.links import (
         KEEP,
         LinkOwner,
@@ -155,6 +157,7 @@ _HOMES = {
     "errors": ("ErrorContext", "permission_hint", "resource_error"),
     "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
+    "held_file": ("held", "is_held", "put_back"),
     "links": ("KEEP", "LinkOwner", "find_stale_links", "link_text", "remove_stale_links", "set_link_owner", "write_link"),
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
@@ -213,6 +216,8 @@ __all__ = [
     "flush",
     "flush_directory",
     "forget_record",
+    "held",
+    "is_held",
     "is_id",
     "is_mount_point",
     "is_only_ours",
@@ -241,6 +246,7 @@ __all__ = [
     "permission_hint",
     "private_copy",
     "private_directory",
+    "put_back",
     "read",
     "read_extended",
     "read_now",

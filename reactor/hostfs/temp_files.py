@@ -99,9 +99,11 @@ class Listing:
 _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("listings")
 
 
-def temporary_name(base: str, *, same_suffix: bool = False) -> str:
-    """A new name for a temporary file that will be renamed to ``base``."""
-    random = f"{getrandbits(48):012x}"  # not a secret: open(2) with O_EXCL makes sure that the name is new
+def temporary_name(base: str, *, same_suffix: bool = False, digits: str = "") -> str:
+    """A name for a temporary file that will be renamed to ``base``: a new one, unless it has the 12 ``digits``."""
+    random = (
+        digits or f"{getrandbits(48):012x}"
+    )  # not a secret: open(2) with O_EXCL makes sure that the name is new
     if not same_suffix and len(base) <= _SURELY_SHORT:
         return f".{base}.{random}.reactor"
     stem, suffix = _shortened(base)

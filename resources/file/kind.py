@@ -27,7 +27,7 @@ from reactor import (
     in_thread,
     own_renames,
 )
-from reactor.hostfs import FileType, accounts_of, names_of
+from reactor.hostfs import accounts_of
 from reactor.resources.download.source import Checksum, is_url
 from reactor.resources.file.make_reconciler import permissions_of, reconciler_for
 from reactor.resources.file.property_types import (
@@ -41,7 +41,6 @@ from reactor.resources.file.property_types import (
     Template,
     Text,
     Xattrs,
-    mode_properties,
 )
 from reactor.resources.file.rules import problems_of, warnings_of
 from reactor.resources.file.state import FileState
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 
 _CLAIMED_IF_GIVEN = ("setgid", "sticky", "acl", "xattrs", "capabilities")
 _RARELY_CLAIMED = frozenset(("recurse", *_CLAIMED_IF_GIVEN))
-_RARE_DEPENDENCIES = frozenset(("source", "template", "target", "acl", "validate_with"))
+_RARE_DEPENDENCIES = frozenset(("source", "template", "target", "acl", "validate_with", "verify_with"))
 """Properties with paths or accounts that the file depends on, besides its directory, owner and group."""
 
 
@@ -106,6 +105,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """The capabilities of a program: ``cap_net_bind_service=ep``; empty for none."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
+    verify_with: str | None = Field(default=None, alias="verify")  # the base class has a method of that name
+    """A command that must succeed once the new content is in place; otherwise the former file is put back."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty, and a link replace a file or a directory."""
 
@@ -127,28 +128,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     async def describe(self) -> Mapping[str, Any]:
         """The state in terms of the properties; owner and group by name if they have one."""
-        state = await self.observe()
-        if state.type is FileType.ABSENT:
-            return {"ensure": "absent"}
-        words = {FileType.FILE: "present", FileType.DIRECTORY: "directory"}
-        owner, group = names_of(state.uid, state.gid)
-        if state.type is FileType.SYMLINK:
-            from reactor.hostfs import link_text  # noqa: PLC0415 - few files are links
+        from reactor.resources.file.description import description_of  # noqa: PLC0415 - only to show a file
 
-            return {"ensure": "link", "target": link_text(self.name), "owner": owner, "group": group}
-        found: dict[str, Any] = {
-            "ensure": words.get(state.type, state.type.value),
-            "owner": owner,
-            "group": group,
-        }
-        found |= mode_properties(state.mode)
-        if state.type in (FileType.FILE, FileType.DIRECTORY):
-            from reactor.resources.file.extended import extended_properties  # noqa: PLC0415 - only to show a file
-
-            found |= extended_properties(self.name)
-        if state.type is FileType.FILE:
-            found["checksum"] = (await self.outputs())["checksum"]
-        return found
+        return await description_of(self.name, await self.observe())
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
@@ -219,7 +201,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         Provides: The path, unless it is removed.
 
         Depends on: The parent directory, the source, the target of a link, the owners, and the files that the
-        validator runs and reads.
+        commands run and read.
         """
         dependencies = self._dependencies()
         if self.ensure == "absent":
@@ -244,12 +226,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return lasting_state_of(self)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """The path; the setgid bit; everything, if a command validates the content, or for ``trusted.`` attributes."""
+        """The path; the setgid bit; everything, for a command, or for ``trusted.`` attributes."""
         yield self.name
         if self.ensure == "directory" or self.setgid:
             yield SandboxAccess.SETGID
         needs_administrator = any(not name.startswith("user.") for name in self.xattrs or ())
-        if self.validate_with is not None or needs_administrator:
+        if self.validate_with is not None or self.verify_with is not None or needs_administrator:
             yield SandboxAccess.ANYTHING
 
     def source_files(self) -> Collection[str]:
@@ -261,7 +243,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return () if self.source is None or is_url(self.source) else (self.source,)
 
     def _dependencies(self) -> tuple[str, ...]:
-        """The parent directory, the source or target, the owners, and the files that the validator runs and reads."""
+        """The parent directory, the source or target, the owners, and the files that the commands run and read."""
         needed = [] if self.name == "/" else [self.name.rpartition("/")[0] or "/"]
         if _RARE_DEPENDENCIES.isdisjoint(self.__dict__):  # as most; a default value is slow to read
             return (*needed, *accounts_of(self.owner, self.group))
@@ -273,8 +255,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             from reactor.resources.file.extended import accounts_in  # noqa: PLC0415 - few files have an ACL
 
             needed += accounts_in(self.acl)
-        if self.validate_with is not None:
-            needed += paths_in(self.validate_with)
+        for command in (self.validate_with, self.verify_with):
+            needed += paths_in(command or "")
         return tuple(needed)
 
     def claims(self) -> Iterable[Claim]:

@@ -44,7 +44,20 @@ def reconciler_for(file: File) -> Reconciler:
 
 def _path_reconciler(file: File) -> Reconciler:
     """The reconciler of the path alone."""
-    observer = Observer(_desired(file))
+    desired = _desired(file)
+    if file.verify_with is None or desired.content is None:
+        return _extended_reconciler(file, Observer(desired))
+    from reactor.resources.file.verification import VerifiedReconciler, Verifier  # noqa: PLC0415 - few files
+
+    validator = None if file.validate_with is None else Validator(file.validate_with)
+    verifier = Verifier(file.name, file.verify_with, validator)
+    settings = desired.settings._replace(validator=verifier)
+    itself = _extended_reconciler(file, Observer(desired._replace(settings=settings)))
+    return VerifiedReconciler(file.name, itself, verifier)
+
+
+def _extended_reconciler(file: File, observer: Observer) -> Reconciler:
+    """``observer``, with the ACL, extended attributes and capabilities if there are some."""
     if file.acl is None and file.xattrs is None and file.capabilities is None:
         return observer
     from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have these

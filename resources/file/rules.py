@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reactor import PropertyProblem
 from reactor.resources.download.source import is_url, unprotected
-from reactor.resources.file.validator import PLACEHOLDER, validator_problem
+from reactor.resources.file.validator import PLACEHOLDER, command_problem, validator_problem
 
 if TYPE_CHECKING:
     from reactor.resources.file.kind import File
@@ -78,8 +78,7 @@ def _problems_of(file: File) -> Iterator[PropertyProblem]:
     if file.source == file.name and file.ensure == "present":
         hint = "name another file, or remove source: the content is then not managed"
         yield PropertyProblem(("source",), "the source is the file itself", hint)
-    if file.validate_with is not None:
-        yield from _of_validation(file, file.validate_with)
+    yield from _of_commands(file)
     if file.checksum is not None and (file.source is None or not is_url(file.source)):
         words = "checksum is only valid with a source over http or https"
         yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
@@ -171,13 +170,16 @@ def _of_extended(file: File) -> Iterable[PropertyProblem]:
         yield PropertyProblem(("meta", "reverse"), words, "remove reverse")
 
 
-def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:
-    if file.ensure != "present" or all(getattr(file, name) is None for name in _CONTENTS):
-        words = "there is nothing to validate: only new content is"
-        yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
-    if fault := validator_problem(text):
-        hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
-        yield PropertyProblem(("validate",), fault, hint)
+def _of_commands(file: File) -> Iterable[PropertyProblem]:
+    for key, text in (("validate", file.validate_with), ("verify", file.verify_with)):
+        if text is None:
+            continue
+        if file.ensure != "present" or all(getattr(file, name) is None for name in _CONTENTS):
+            words = f"there is nothing to {key}: only new content is"
+            yield PropertyProblem((key,), words, f"add content or source, or remove {key}")
+        if fault := validator_problem(text) if key == "validate" else command_problem(text):
+            example = f"visudo -cf {PLACEHOLDER}" if key == "validate" else "nginx -t"
+            yield PropertyProblem((key,), fault, f"write one command, its quotes in pairs: {example}")
 
 
 def _missing(file: File) -> Iterable[PropertyProblem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from reactor import ResourceError
 from reactor.hostfs import (
@@ -16,7 +16,16 @@ from reactor.hostfs import (
     OpenFile,
     ShortFile,
 )
-from reactor.resources.file.validator import Validator
+
+
+class Approver(Protocol):
+    """The commands that new content must pass."""
+
+    async def require_startable(self) -> None:
+        """Raise ResourceError if one of them can't be started."""
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
 class Settings(NamedTuple):
@@ -30,7 +39,7 @@ class Settings(NamedTuple):
     group: str = "0"
     mode: int = 0
     force: bool = False
-    validator: Validator | None = None
+    validator: Approver | None = None
     special: int = 0
     """Those of the setgid and sticky bits of a directory that are managed; the other bits stay."""
     is_covered: bool = False
@@ -91,6 +100,8 @@ class FileState(NamedTuple):
     """The extended attributes that differ."""
     wrong: tuple[Wrong, ...] = ()
     """The entries of the directory that differ, with ``recurse``."""
+    is_unverified: bool = False
+    """Whether the last change was interrupted before it was verified."""
 
 
 @lru_cache(maxsize=1024)

@@ -251,3 +251,69 @@ def test_a_backup_that_fails_is_reported_and_the_run_succeeds(reactor, manifest,
     assert done.code == 0
     assert path.read_text() == "managed"
     assert f"no backup of {path}: Not a directory" in done.out + done.err
+
+
+def test_all_files_come_back_as_they_were_at_a_time_and_the_rest_is_named(
+    reactor, restore, manifest, state, tmp_path
+):
+    for name in ("edited", "gone", "part"):
+        (tmp_path / name).write_text(f"{name}\n")
+    body = f"""
+resources:
+  - file:
+      - defaults: {{owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present}}
+      - {tmp_path}/edited: {{content: %s}}
+      - {tmp_path}/new: {{content: N}}
+      - {tmp_path}/gone: {{ensure: absent}}
+  - line:
+      - greeting: {{path: {tmp_path}/part, line: hello}}
+"""
+    assert run(reactor, state, manifest(body % "first")).code == 0
+    assert run(reactor, state, manifest(body % "second")).code == 0
+    listed = restore("--since", "1h", "--list")
+    assert [line.split()[-1] for line in listed.out.splitlines()[:4]] == [
+        str(tmp_path / name) for name in ("edited", "gone", "part")
+    ] + ["above:"]
+    shown = restore("--since", "1h", "--diff")
+    assert "-second\n\\ No newline at end of file\n+edited\n" in shown.out
+    assert not (tmp_path / "gone").exists()
+    done = restore("--since", "1h")
+    assert [line.split()[:2] for line in done.out.splitlines()[:3]] == [
+        ["restored", str(tmp_path / name)] for name in ("edited", "gone", "part")
+    ]
+    assert done.out.endswith(
+        "other changes since then, taken back only where they are in the files above:\n"
+        f"    file#{tmp_path}/new  created the file\n    line#greeting  added the line\n"
+    )
+    assert done.err == "warning: the next run changes back what its manifest has: change the manifest, too\n"
+    for name in ("edited", "gone", "part"):
+        assert (tmp_path / name).read_text() == f"{name}\n"
+    again = restore("--since", "1h", "--format", "json", tmp_path / "edited")
+    assert json.loads(again.out)["changed"] is False
+
+
+def test_one_file_that_can_not_come_back_does_not_keep_the_others_away(restore, motd, store, state, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("old")
+    converge(store, other, ensure="present", content="new", mode="0644", **OWNERS)
+    digest = json.loads(restore("--list", "--format", "json", other).out)["versions"][0]["id"]
+    (entry,) = (state / "backups" / "entries").glob(f"*-{digest}-*")
+    (state / "backups" / "objects" / entry.name.rpartition("-")[2]).write_text("bad")
+    done = restore("--since", "yesterday")
+    assert (done.code, look(motd)[0], other.read_text()) == (1, "first", "new")
+    assert f"version {digest} can't be read: the backup is damaged" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint", "code"),
+    [
+        ((), "name a PATH, or a time: --since 10m", 2),
+        (("--since", "1h", "--from", "00000000"), "--since can't be used with --from", 2),
+        (("--since", "now"), "no file was replaced or removed since 2", 1),
+        (("--since", "1h", "/nothing"), "nothing at /nothing was replaced or removed since 2", 1),
+    ],
+)
+def test_a_wish_that_names_no_file_changes_nothing(restore, motd, words, complaint, code):
+    done = restore(*words)
+    assert (done.code, done.out, look(motd)[0]) == (code, "", "third")
+    assert complaint in done.err

@@ -20,6 +20,7 @@ A run that finds nothing to do is proved without importing any of that:
 
 Other commands:
 
+- ``restoring``: of ``restore``, for one file; ``restoring_since``: for all that have changed since a time;
 - ``single_resource``: of ``ensure`` and ``show``; ``agent``: of ``agent``; ``registration``: of ``registration``;
 - ``pushing``: of ``push``; ``receiving``: its other end on the host; ``receive_session``: hands that to a standby
   process; ``following``: waits until a run that follows a bundle has taken it;
