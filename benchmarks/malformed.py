@@ -1,21 +1,22 @@
 """Bad manifests: a million of them, made by breaking the examples at random. `malformed.py [N]`.
 
 Each must be loaded, or end in diagnostics that all have a place: never in another exception, never after more than 2 s, and
-all of them together in 300 MB. Some that are invalid go through the real command as well, which must exit with 2. Ends
+all of them together in 300 MB. Some that are invalid go through the command as well, in this process, which must exit with 2. Ends
 with 1 when one did not.
 """
 
 from __future__ import annotations
 
 import random
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from _harness import REACTOR, ROOT, arguments, child_environment, workspace
+from _harness import ROOT, arguments, child_environment, workspace
 from _malformed import attack, finish
 from _mutate import mutated
+from click.testing import CliRunner
 
+from reactor.cli.group import reactor
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
 
@@ -35,23 +36,20 @@ def load_at(path: Path) -> None:
 
 
 def run_command(path: Path) -> None:
-    """Load ``path`` as `load_at` does; when it is invalid, the real command must exit with 2 and no traceback."""
+    """Load ``path`` as `load_at` does; when it is invalid, the command must exit with 2 and no traceback."""
     try:
         load_at(path)
     except ManifestError:
-        done = subprocess.run(
-            [REACTOR, "run", "--converge-once", "--noop", str(path)],
-            env=child_environment(),
-            capture_output=True,
-            check=False,
+        done = CliRunner(env=child_environment()).invoke(
+            reactor, ["run", "--converge-once", "--noop", str(path)]
         )
-        if done.returncode != EXIT_INVALID or b"Traceback" in done.stderr:
-            raise ValueError(f"exit {done.returncode}: {done.stderr!r}") from None
+        if done.exit_code != EXIT_INVALID or "Traceback" in done.stderr:
+            raise ValueError(f"exit {done.exit_code}, {done.exception!r}: {done.stderr!r}") from None
         raise
 
 
 def loading(place: Path, every: int) -> Callable[[random.Random], Callable[[], None]]:
-    """What makes one manifest in ``place``, and what loads it; one of ``every`` goes through the real command."""
+    """What makes one manifest in ``place``, and what loads it; one of ``every`` goes through the command."""
     path = place / "manifest.yaml"
     examples = [path.read_text() for path in sorted((ROOT / "examples").glob("*.yaml"))]
 

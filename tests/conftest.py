@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 
+HERE = Path(__file__).parent
 IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/matrix/", "tests/systemd/")
 """One is made for all the tests of such a directory."""
 
@@ -61,14 +63,17 @@ def pytest_xdist_auto_num_workers():
     return len(os.sched_getaffinity(0)) + 3
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Put the longest files first; all others stay in their order."""
-    ranks = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    """Put the longest files first; all others stay in the order of their names."""
 
-    def rank(item):
-        return next((ranks[name] for name in LONGEST_FIRST if item.nodeid.startswith(name)), len(ranks))
+    @cache
+    def rank(path):
+        name = f"tests/{path.relative_to(HERE)}"
+        longest = (number for number, prefix in enumerate(LONGEST_FIRST) if name.startswith(prefix))
+        return next(longest, len(LONGEST_FIRST)), path
 
-    items.sort(key=rank)
+    items.sort(key=lambda item: rank(item.path))
 
 
 class ByFile(LoadScopeScheduling):
@@ -83,9 +88,26 @@ def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 
 
+def another_beginning(paths):
+    """Where all tests are collected by several processes, each begins elsewhere, and finds the files of the others compiled.
+
+    Else they all would compile the same file at the same time, and so each of them all files. It makes no difference for
+    the order of the tests.
+    """
+    number, count = (os.environ.get(f"PYTEST_XDIST_WORKER{word}", "") for word in ("", "_COUNT"))
+    if not number or paths != ["tests"]:
+        return paths
+    files = sorted(HERE.rglob("test_*.py"))
+    begin = files[len(files) * int(number.removeprefix("gw")) // int(count)].relative_to(HERE).parts[0]
+    entries = sorted({file.relative_to(HERE).parts[0] for file in files})
+    found = [str(HERE / entry) for entry in entries]
+    return found[entries.index(begin) :] + found[: entries.index(begin)]
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection():
+def pytest_collection(session):
     """Keep the garbage collector from looking at what is collected: all of it stays to the end."""
+    session.config.args[:] = another_beginning(session.config.args)
     gc.disable()
     try:
         return (yield)

@@ -2,6 +2,7 @@ import json
 
 import jsonschema
 import pytest
+from json_schemas import check_schema
 from small_kinds import KINDS
 from test_manifest_mutations import CCM, NATIVE
 
@@ -13,7 +14,7 @@ from reactor.manifest.yaml_tree import parse
 @pytest.fixture(scope="module")
 def validator():
     schema = json_schema(KINDS)
-    jsonschema.Draft202012Validator.check_schema(schema)
+    check_schema(schema)
     return jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
 
 
@@ -82,7 +83,7 @@ def test_the_schema_rejects_what_can_not_be_read(validator, read, text):
 
 def test_the_schema_describes_the_installed_kinds():
     schema = json_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
+    check_schema(schema)
     assert {"file", "exec"} <= schema["$defs"]["entry"]["properties"].keys()
     text = "resources: [{file: [{/a: {ensure: present, mode: 0644}}]}, {exec: {name: x, timeout: 30s}}]"
     assert valid(jsonschema.Draft202012Validator(schema), text)
