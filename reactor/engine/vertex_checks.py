@@ -104,7 +104,7 @@ class VertexChecks:
         """Check ``vertex`` and complete the check. Return the time it ended."""
         causes = self._scheduler.causes(vertex)
         bits = int(causes)
-        resource = self._vertex_table.resources[vertex]
+        resource = compared = self._vertex_table.resources[vertex]
         noop = self._limits.get(vertex, DEFAULT_LIMITS).noop
         monitor_only = self._options.monitor_only or resource.meta.monitor_only
         run_store = None if noop or monitor_only else self._run_store
@@ -119,7 +119,9 @@ class VertexChecks:
             result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
-            resource = self._as_checked(vertex, resource) if bits & _INITIAL else resource
+            resource = self._as_checked(vertex, resource)
+            if bits & _INITIAL:  # to compare it with the last run; later, a new value is drift
+                compared = resource
         if noop:
             result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
@@ -129,7 +131,7 @@ class VertexChecks:
             if (found := await self._followed(vertex, resource, result)) is None:
                 self.cancelled(vertex, started)
                 return trio.current_time()
-            result, reported = found, await self._reported(causes, resource, found)
+            result, reported = found, await self._reported(causes, compared, found)
         if self._permits and vertex in self._permits:
             self.slots.ended(vertex, result.outcome)
         return self.completion.complete(
@@ -137,7 +139,7 @@ class VertexChecks:
         )
 
     def _as_checked(self, vertex: int, resource: Resource) -> Resource:
-        """``resource`` with the values of its first check, to compare with the last run. Later, a new value is drift."""
+        """``resource`` with the values that its check, which has just ended, had."""
         now, deferred = self._vertex_table.resources[vertex], resource.declared.deferred
         return now if deferred is not None and now.declared.deferred is deferred else resource
 
