@@ -37,7 +37,7 @@ def look_up(values: Mapping[str, Any], query: str | None, noun: str) -> Any:
         fail("R0705", f"can't look up {query}: {error}", None, 1)
     except KeyError:
         hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
-        fail("R0705", f"there is no {noun} {query!r}", hint or "without a path, all are shown", 1)
+        fail("R0705", f"there is no {noun} {query!r}", hint or "without a path, the command shows all", 1)
 
 
 def show(value: Any, form: ValueFormat | None) -> None:

@@ -52,12 +52,18 @@ WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscrib
 _REVERSIBLE = "SELECT ref FROM originals WHERE kind IS NOT NULL"
 _TIME = int | float | None
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
+_UNUSABLE = "the next run keeps it under another name, and makes a new one"
+_FORGED = f"{FILE_NAME} can be moved away while no run is active"
+"""The hint where SQLite finds nothing wrong, so that no run makes another journal by itself."""
 
 
 class HistoryError(ReactorError):
-    """The journal can't be read, or there is none."""
+    """The journal can't be read, or there is none. Without another ``hint``, the next run makes a new one."""
 
     code = "R0603"
+
+    def __init__(self, message: str, hint: str = _UNUSABLE) -> None:
+        super().__init__(message, hint)
 
 
 class NoHistoryError(HistoryError):
@@ -167,9 +173,8 @@ class History:
         try:
             return [str(text) for (texts,) in found for text in json.loads(texts)]
         except (ValueError, TypeError) as error:
-            raise HistoryError(
-                f"the diffs of event {entry.id} in the journal are damaged ({error})"
-            ) from error
+            words = f"the diffs of event {entry.id} in the journal are damaged ({error})"
+            raise HistoryError(words, _FORGED) from error
 
     def last_note(self, ref: str) -> Entry | None:
         """The last note of ``ref``."""
@@ -268,7 +273,8 @@ class History:
         """The rows of ``query``, with values of ``types``: SQLite does not detect a value of another type."""
         found = self._query(query, values)
         if not all(isinstance(value, of) for row in found for value, of in zip(row, types, strict=True)):
-            raise HistoryError(f"can't read the journal {self._path}: it has a value of the wrong type")
+            words = f"can't read the journal {self._path}: it has a value of the wrong type"
+            raise HistoryError(words, _FORGED)
         return found
 
     def _replaced(self) -> bool:
@@ -282,13 +288,14 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        raise NoHistoryError(
-            f"there is no journal {path}: nothing has run yet with this state directory"
-        ) from None
+        words = f"there is no journal {path}: nothing has run yet with this state directory"
+        raise NoHistoryError(words, "name the state directory of the run with --state-dir") from None
     except OSError as error:
-        raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
+        hint = "run the command as the user who runs reactor"
+        raise HistoryError(f"can't read the journal {path}: {error.strerror}", hint) from error
     if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for a writer
-        raise HistoryError(f"can't read the journal {path}: it is not a regular file")
+        hint = "remove it: the next run makes a new one"
+        raise HistoryError(f"can't read the journal {path}: it is not a regular file", hint)
     try:
         return _connect(path, at_once=at_once), found.st_ino
     except (sqlite3.Error, UnicodeDecodeError, UnusableError) as error:
@@ -329,6 +336,4 @@ def _entry(found: tuple[Any, ...]) -> Entry:
     try:
         return Entry._make((*found[:-1], validated(json.loads(found[-1]))))
     except (ValueError, TypeError) as error:
-        raise HistoryError(
-            f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while no run is active"
-        ) from error
+        raise HistoryError(f"event {found[0]} in the journal is damaged ({error})", _FORGED) from error

@@ -287,9 +287,8 @@ class Binder:
         defaults = found[0][DEFAULTS] if found else None
         if not isinstance(defaults, Mapping):
             if defaults is not None and defaults is not INVALID:
-                self._problems.add(
-                    "R0105", f"defaults are a map, not {shown(defaults)}", found[0].value_at(DEFAULTS)
-                )
+                message, hint = f"defaults are a map, not {shown(defaults)}", "write defaults: {owner: root}"
+                self._problems.add("R0105", message, found[0].value_at(DEFAULTS), hint)
             return None
         if "name" in defaults:
             self._problems.add("R0105", "defaults can't give a name", defaults.key_at("name"), "remove it")

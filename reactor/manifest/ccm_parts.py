@@ -38,7 +38,8 @@ def rendered_entries(
         hint = "check it for syntax errors: [[ ]] are its delimiters"
         problems.add("R0307", "resources jet template produced no output, check for syntax errors", at, hint)
     elif entries is not None and not isinstance(entries, Sequence):
-        rendered.add("R0105", f"the template must give a list of resources, not {shown(entries)}", 0)
+        message = f"the template must give a list of resources, not {shown(entries)}"
+        rendered.add("R0105", message, 0, "begin each entry with '- ', as in '- file:'")
     return (entries if isinstance(entries, Sequence) else None), rendered
 
 

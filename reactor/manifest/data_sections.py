@@ -200,7 +200,8 @@ def sections_of(problems: Problems) -> Mapping:
     root = parse(problems)
     if not isinstance(root, Mapping):
         if root is not None and root is not INVALID:
-            problems.add("R0105", f"a map with the key 'data' is expected here, not {shown(root)}", 0)
+            message = f"a map with the key 'data' is expected here, not {shown(root)}"
+            problems.add("R0105", message, 0, "begin with 'data:', and write the values below it, indented")
         root = Mapping(0)
     check_data(root, problems)
     return root

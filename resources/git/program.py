@@ -44,6 +44,8 @@ _HINTS = (
     ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
     ("could not read Username", "the server requires credentials: write them in the url, from secret data"),
     ("Authentication failed", "check the user and the password in the url"),
+    *((words, "check the url, and that the server can be reached from this host")
+      for words in ("Could not resolve host", "Failed to connect to", "Connection refused", "Connection timed out")),
     ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
     (".lock': File exists", "another git is at work there, or was killed: if none runs, remove that file"),
     ("Your local changes to the following files", "they have changed just now, or are marked as skip-worktree or assume-unchanged: undo that with git update-index"),

@@ -18,6 +18,7 @@ from reactor.resources.parts.values import (
     newline_of,
     refuse_large,
     same,
+    too_deep,
     value_at,
     with_value,
 )
@@ -65,7 +66,7 @@ def edit_json(document: Document, keys: Sequence[str], value: Any, path: str) ->
         if not same(_read(after, path).data, expected):
             raise damaged(path, keys)
     except RecursionError as error:
-        raise ResourceError(f"{path} has too many levels") from error
+        raise too_deep(path) from error
     return after
 
 
@@ -94,7 +95,7 @@ def _parsed(text: str, path: str) -> _Text:
     except ValueError as error:  # Python reads no number of thousands of digits
         raise ResourceError(f"{path} holds a number that is too long", "correct the file") from error
     except RecursionError as error:
-        raise ResourceError(f"{path} has too many levels") from error
+        raise too_deep(path) from error
 
 
 def _blanked(found: re.Match[str]) -> str:

@@ -101,14 +101,15 @@ class Setting(Part, kind="setting"):
                 ("section",), words, "write it as in the file: Match User git, or Host example.com"
             )
         if not self.section.strip() or "]" in self.section:
-            yield PropertyProblem(("section",), f"{self.section!r} is not the name of a section")
+            words = f"{self.section!r} is not the name of a section"
+            yield PropertyProblem(("section",), words, "write what stands between the brackets: Service")
 
     def _problems_of_value(self, name: Format) -> Iterable[PropertyProblem]:
         if name in TYPED:
             if levels(self.value) > MOST_LEVELS:
                 yield PropertyProblem(("value",), f"it has more than {MOST_LEVELS} levels", "flatten it")
             elif (problem := typed_problem(self.value, name)) is not None:
-                yield PropertyProblem(("value",), problem)
+                yield PropertyProblem(("value",), problem, "write a value that the format has")
             return
         values = self.value if isinstance(self.value, list) else [self.value]
         if not values:

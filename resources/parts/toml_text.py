@@ -52,8 +52,7 @@ def edit_toml(document: Document, keys: Sequence[str], value: Any, path: str) ->
     found = value_at(data, keys, path)
     if agrees(found, value):
         return None
-    items = list(_items(document.text))
-    after = document.with_text(_edited(document.text, items, tuple(keys), value, data))
+    after = document.with_text(_edited(document.text, tuple(keys), value, data, path))
     if not same(_read(after, path), with_value(data, keys, value)):
         raise damaged(path, keys)
     return after
@@ -141,7 +140,8 @@ def _end_of_value(text: str, start: int) -> int:
     return start
 
 
-def _edited(text: str, items: list[_Item], keys: tuple[str, ...], value: Any, data: Mapping[str, Any]) -> str:
+def _edited(text: str, keys: tuple[str, ...], value: Any, data: Mapping[str, Any], path: str) -> str:
+    items = list(_items(text))
     if (item := _holder(items, keys)) is not None:
         if item.path != keys:  # in an inline table
             inside = value_at(data, item.path, "")
@@ -153,7 +153,7 @@ def _edited(text: str, items: list[_Item], keys: tuple[str, ...], value: Any, da
         new = _long(value, newline_of(text)) if is_long else written(value)
         return text[: item.value] + new + text[item.stop :]
     if value is MISSING or any(item.path[: len(keys)] == keys for item in items):
-        words = f"{'.'.join(keys)} is a table with lines of its own"
+        words = f"{path}: {'.'.join(keys)} is a table with lines of its own"
         raise ResourceError(words, "name the keys in it, one by one")
     return _added(text, items, keys, value)
 

@@ -94,6 +94,11 @@ def refuse_large(document: Document, path: str, largest: int = _LARGEST) -> None
         raise ResourceError(words, "manage the whole file with the kind file")
 
 
+def too_deep(path: str) -> ResourceError:
+    """The error for a file whose values are nested too deeply to be read."""
+    return ResourceError(f"{path} has too many levels", "manage the whole file with the kind file")
+
+
 def damaged(path: str, keys: Sequence[str]) -> ResourceError:
     """The error for an edited text in which more than the key has changed."""
     words = f"{path}: the key {'.'.join(keys)} can't be changed without a change of something else"

@@ -23,6 +23,7 @@ from reactor.resources.parts.values import (
     nested,
     newline_of,
     refuse_large,
+    too_deep,
 )
 from reactor.resources.parts.yaml_values import block_lines, flow
 
@@ -44,7 +45,7 @@ def edit_yaml(document: Document, keys: Sequence[str], value: Any, path: str) ->
         if not (_is_same_but(root, new, keys) and agrees(_value_at(new, keys, path), value)):
             raise damaged(path, keys)
     except RecursionError as error:
-        raise ResourceError(f"{path} has too many levels") from error
+        raise too_deep(path) from error
     return after
 
 
@@ -87,14 +88,9 @@ def _is_empty(node: Node) -> bool:
     return is_scalar and node.start_mark.index == node.end_mark.index and node.value == ""
 
 
-def _pair(node: MappingNode, key: str) -> tuple[ScalarNode, Node] | None:
-    """The key and its value. Raises ResourceError if the mapping has the key twice."""
-    found = [pair for pair in node.value if isinstance(pair[0], ScalarNode) and pair[0].value == key]
-    if len(found) > 1:
-        first, second = (node.start_mark.line + 1 for node, _ in found[:2])
-        words = f"the key {key} occurs twice in one mapping, on lines {first} and {second}"
-        raise ResourceError(words, "remove one of them")
-    return found[0] if found else None
+def _pairs(node: MappingNode, key: str) -> list[tuple[ScalarNode, Node]]:
+    """The key and its value, as often as the mapping has the key."""
+    return [pair for pair in node.value if isinstance(pair[0], ScalarNode) and pair[0].value == key]
 
 
 def _value_at(root: Node | None, keys: Sequence[str], path: str) -> Any:
@@ -106,10 +102,14 @@ def _value_at(root: Node | None, keys: Sequence[str], path: str) -> Any:
             place = ".".join(keys[:number]) or "the top"
             words = f"{path}: {place} is not a mapping, so it can't have the key {key}"
             raise ResourceError(words, "correct the key, or the file")
-        pair = _pair(node, key)
-        if pair is None:
+        pairs = _pairs(node, key)
+        if len(pairs) > 1:
+            first, second = (repeated.start_mark.line + 1 for repeated, _ in pairs[:2])
+            words = f"{path}: the key {key} occurs twice in one mapping, on lines {first} and {second}"
+            raise ResourceError(words, "remove one of them")
+        if not pairs:
             return MISSING
-        node = pair[1]
+        node = pairs[0][1]
     try:
         return None if node is None else _constructed(node)
     except ConstructorError as error:
@@ -145,8 +145,8 @@ def _others(node: Node | None, keys: Sequence[str]) -> list[tuple[Node, Node]] |
 
 
 def _below(node: Node | None, key: str) -> Node | None:
-    pair = _pair(node, key) if isinstance(node, MappingNode) else None
-    return None if pair is None else pair[1]
+    pairs = _pairs(node, key) if isinstance(node, MappingNode) else []
+    return pairs[0][1] if pairs else None
 
 
 def _equal(one: Node, other: Node, seen: set[tuple[int, int]]) -> bool:
@@ -192,9 +192,9 @@ class _Edit:
         for depth, key in enumerate(keys):
             if not isinstance(node, MappingNode):  # nothing is written there
                 return self._replaced(parent, nested(keys[depth:], value))
-            pair = _pair(node, key)
-            if pair is None:
+            if not (pairs := _pairs(node, key)):
                 return self._added(node, parent, key, nested(keys[depth + 1 :], value))
+            pair = pairs[0]
             if pair[1].start_mark.index < pair[0].end_mark.index:
                 words = f"{self._path}: {'.'.join(keys[: depth + 1])} is an alias of another value"
                 raise ResourceError(words, "change it where it is written")

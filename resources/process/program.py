@@ -14,6 +14,7 @@ from reactor.resources.process.identity import Identity
 
 _LONGEST_FIRST_LINE = 256  # bytes of a script that Linux reads: BINPRM_BUF_SIZE
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
+_INSTALL = "require the resource that installs it, or correct the path"
 _EXHAUSTED = {
     errno.E2BIG: "an argument or variable is limited to 128 KiB, and all together to some MiB: put long values into a file",
     errno.EMFILE: "run fewer at once, with --jobs, or raise the limit of open files: `ulimit -n`, or LimitNOFILE= of the service",
@@ -97,10 +98,11 @@ def explain_start(error: OSError, program: str, identity: Identity | None) -> Re
     """The error for a program that could not be started, with the path that caused it."""
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
-        what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
+        what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", _INSTALL)
         return ResourceError(f"the executable {program} {what}", hint, missing=None if denied else program)
     if isinstance(error, FileNotFoundError):
-        return ResourceError(f"the interpreter named in the first line of {program} does not exist")
+        words = f"the interpreter named in the first line of {program} does not exist"
+        return ResourceError(words, "require the resource that installs it, or correct that line")
     if isinstance(error, PermissionError):
         return _explain_refusal(program, identity)
     if error.errno == errno.ENOEXEC:
@@ -123,7 +125,8 @@ def _explain_refusal(program: str, identity: Identity | None) -> ResourceError:
         hint = "let this user enter every directory of the path, and execute what is there: see namei -l"
         return ResourceError(f"{identity.name} may not execute {program}", hint)
     if os.access(program, os.X_OK):
-        return ResourceError(f"the interpreter named in the first line of {program} is not executable")
+        words = f"the interpreter named in the first line of {program} is not executable"
+        return ResourceError(words, "make it executable, or correct that line")
     return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
 
 

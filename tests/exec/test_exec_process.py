@@ -151,6 +151,7 @@ async def test_what_can_not_be_started_is_explained(tmp_path, content, mode, mes
     with pytest.raises(ResourceError) as caught:
         await run(posix(str(tool)))
     assert caught.value.message == message.format(tool=tool)
+    assert caught.value.hint
 
 
 MOUNTED_NOEXEC = """

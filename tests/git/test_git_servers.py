@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from git_worlds import FILES, git
 from loopback import LoopbackServer
+from one_shot import checked
 from ports import free_port
 
 from reactor.engine.events import Result
@@ -118,6 +119,14 @@ async def test_a_server_that_is_redirected_to_gets_no_password(place):
         assert result is Result.FAILED
         assert "could not read Username" in said
     assert set(told) == {None}
+
+
+async def test_a_server_that_can_not_be_reached_is_an_error_with_what_to_check(place):
+    check = await checked(place.resource(url=f"http://127.0.0.1:{free_port()}/app.git"))
+    assert (check.result, check.hint) == (
+        Result.FAILED,
+        "check the url, and that the server can be reached from this host",
+    )
 
 
 def test_a_server_that_a_role_is_redirected_to_gets_no_password():

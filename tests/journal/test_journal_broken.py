@@ -352,8 +352,9 @@ def test_a_reader_says_what_is_wrong(directory):
 
 def test_a_reader_does_not_wait_for_a_pipe(directory):
     os.mkfifo(directory / FILE_NAME)
-    with pytest.raises(HistoryError, match="not a regular file"):
+    with pytest.raises(HistoryError, match="not a regular file") as caught:
         History(str(directory))
+    assert caught.value.hint == "remove it: the next run makes a new one"
 
 
 def test_a_resource_of_a_lost_journal_is_new(directory):

@@ -178,9 +178,12 @@ def test_a_key_is_removed(path, key, before, after):
         ("yaml", "a", b"a: \xff\n", "is not YAML"),
     ],
 )
-def test_what_can_not_be_changed_alone_is_an_error(path, key, content, words):
-    with pytest.raises(ResourceError, match=re.escape(words)):
-        applied(setting("title", path, key=key, value=1), content)
+def test_what_can_not_be_changed_alone_is_an_error_with_the_file_and_what_to_do(path, key, content, words):
+    part = setting("title", path, key=key, value=1)
+    with pytest.raises(ResourceError, match=re.escape(words)) as caught:
+        applied(part, content)
+    assert part.path in caught.value.message
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize("path", ["ini", "systemd", "sshd", "keyvalue"])

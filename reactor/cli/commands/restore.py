@@ -48,7 +48,7 @@ def restore(
     in all. Nothing is kept of a directory that is removed recursively. A version with secrets can be restored, but is
     not shown.
 
-    With --since, nothing but these files is taken back: what else has changed since then is listed.
+    --since restores only files, and lists what else has changed since then.
 
     Exit codes: 0 done; 1 there is no such version, or it can't be restored; 2 bad usage.
 

@@ -88,7 +88,7 @@ def _show_last_run(directory: str, query: StatusQuery, form: Format) -> int:
         fail_for(error)
     except HistoryError as error:
         if not isinstance(error, NoHistoryError):
-            warn(str(error))
+            warn(f"{error.message} ({error.hint})")
         if refused is not None:
             empty: dict[str, Any] = {"ended": None, "counts": {}, "watchers": [], "resources": []}
             _show({"run": None, **empty, "refused": refused}, form)
