@@ -60,7 +60,7 @@ def tagged_value(tag: str, text: str) -> Scalar:
         try:
             return float(value)
         except OverflowError:
-            return math.copysign(math.inf, value)
+            return math.inf if value > 0 else -math.inf
     if type(value) is not wanted:
         raise ValueError(f"{text!r} does not fit the tag {shown_tag(tag)}")
     return value
