@@ -21,6 +21,7 @@ from reactor.hostfs import (
     names_of,
     others_may_replace,
     others_may_write,
+    refuse_forbidden,
     refuse_read_only,
     refuse_unchangeable,
     remove_path,
@@ -80,9 +81,11 @@ def refuse_unwritable(path: str, *below: str) -> None:
             fd = os.open(base, _DIRECTORY, dir_fd=parent)
         except FileNotFoundError:
             refuse_unchangeable(parent)
+            refuse_forbidden(parent)
             return
     try:
         _refuse_fixed(fd)
+        refuse_forbidden(fd)
         for name in below:
             refuse_fixed(f"/proc/self/fd/{fd}/{name}")
     finally:
@@ -97,6 +100,7 @@ def refuse_fixed(path: str) -> None:
         return
     try:
         _refuse_fixed(fd)
+        refuse_forbidden(fd)
     finally:
         os.close(fd)
 
@@ -108,8 +112,9 @@ def _refuse_fixed(fd: int) -> None:
 
 async def refuse_unremovable(path: str) -> None:
     """Raise OSError or ResourceError if it is already clear that the directory can't be removed with all that is in it."""
-    with Parent(path) as (parent, _):
+    with Parent(path) as (parent, base):
         _refuse_fixed(parent)
+        refuse_forbidden(parent, base)
     with suppress(RecursionError):  # its owner has nested it so deep: the removal itself copes with that
         await in_thread(_refuse_fixed_below, path)
 

@@ -86,15 +86,16 @@ def refuse_read_only(directory: int) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
-def refuse_forbidden(directory: int, name: str) -> None:
+def refuse_forbidden(directory: int, name: str | None = None) -> None:
     """Raise OSError when this process may not make, replace or remove ``name`` in the directory open at ``directory``.
 
+    Without a name, when it may make no new file there.
     The kernel is asked, so capabilities and access lists count. In a sticky directory, what others own stays theirs.
     """
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=directory, effective_ids=True):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
     found = os.fstat(directory)
-    if not found.st_mode & stat.S_ISVTX or found.st_uid == os.geteuid():
+    if name is None or not found.st_mode & stat.S_ISVTX or found.st_uid == os.geteuid():
         return
     with suppress(FileNotFoundError):
         is_ours = os.stat(name, dir_fd=directory, follow_symlinks=False).st_uid == os.geteuid()

@@ -126,7 +126,8 @@ _PROPERTIES: Final = {
     "source": "src",
     "suites": "dist release",
     "to": "destination",
-    "url": "baseurl repo src uri",
+    "revision": "branch commit rev tag version",
+    "url": "baseurl remote repo repository source src uri",
     "user": "become_user",
 }
 """Property -> the words for it in Ansible, Puppet and Salt; a word of several means the first that a kind has."""

@@ -5,6 +5,7 @@ PyYAML's own rules are those of YAML 1.1, where ``on`` is true, ``0644`` is 420 
 
 from __future__ import annotations
 
+import math
 import re
 
 Scalar = str | int | float | bool | None
@@ -36,12 +37,11 @@ def plain_value(text: str) -> Scalar:
     """Return the value of an unquoted scalar without a tag. Raises ValueError for a number with too many digits."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.fullmatch(text):
+    base = 10 if _INTEGER.fullmatch(text) else 0 if _BASED_INTEGER.fullmatch(text) else None
+    if base is not None:
         if len(text) > _MAX_DIGITS:
             raise ValueError(f"the number has more than {_MAX_DIGITS} digits")
-        return int(text)
-    if _BASED_INTEGER.fullmatch(text):
-        return int(text, 0)
+        return int(text, base)
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
@@ -57,7 +57,10 @@ def tagged_value(tag: str, text: str) -> Scalar:
         raise ValueError(f"unknown tag {shown_tag(tag)}")
     value = plain_value(text)
     if wanted is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
     if type(value) is not wanted:
         raise ValueError(f"{text!r} does not fit the tag {shown_tag(tag)}")
     return value

@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     Watch,
 )
+from reactor.hostfs import refuse_replacement
 from reactor.resources.alternatives.database import (
     DATABASE,
     AlternativesState,
@@ -163,10 +164,11 @@ class Alternatives(Resource[AlternativesState], kind="alternatives"):
         return tuple(plan)
 
     async def preflight(self, state: AlternativesState) -> None:
-        """Check that the common name is not another file: update-alternatives would leave it alone."""
+        """Check that the common name is not another file, which update-alternatives would leave alone, and that it can write."""
         link = self.link if state.group is None else state.group.link
         if self.ensure == "present" and link is not None and _is_other(link):
             raise ResourceError(f"{link} is not a symlink, and is not replaced", "remove it first")
+        refuse_replacement(database_file(self.name))
 
     async def describe(self) -> Mapping[str, Any]:
         """The choice and the mode."""

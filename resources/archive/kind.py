@@ -27,7 +27,16 @@ from reactor import (
     register_secret,
     single_name,
 )
-from reactor.hostfs import ErrorContext, Parent, accounts_of, checksum_of, first_missing_path, names_of
+from reactor.hostfs import (
+    ErrorContext,
+    FileType,
+    Parent,
+    accounts_of,
+    checksum_of,
+    first_missing_path,
+    names_of,
+    refuse_replacement,
+)
 from reactor.resources.archive.observer import Observer
 from reactor.resources.archive.planner import plan_archive
 from reactor.resources.archive.property_types import (
@@ -43,6 +52,7 @@ from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.remote_source import Source
 from reactor.resources.download.source import Checksum, split_credentials, unprotected
 from reactor.resources.file.property_types import Account, parse_mode
+from reactor.resources.trusted_directory import refuse_unwritable
 
 
 class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
@@ -185,6 +195,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             return
         with ErrorContext(f"write {self.name}"), Parent(self.name):
             pass
+        if state.type is FileType.ABSENT:
+            refuse_replacement(self.name)
         if self.extract_parent is None or (self._created is not None and state.creates_exists):
             return
         with (
@@ -192,6 +204,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             Parent(first_missing_path(self.extract_parent)),
         ):
             refuse_other_than_directory(self.extract_parent)
+            if state.type is FileType.ABSENT:
+                refuse_unwritable(first_missing_path(self.extract_parent))
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path of the archive, and its SHA-256, which is None if there is no archive."""

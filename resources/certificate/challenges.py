@@ -21,6 +21,7 @@ from reactor.hostfs import (
     create_directory,
     forget_record,
     read_record,
+    refuse_forbidden,
     refuse_read_only,
     remove_path,
     write_file,
@@ -88,9 +89,10 @@ class Webroot:
                 await self._remove_left(path)
 
     async def refuse_unusable(self) -> None:
-        """Raise ResourceError when there is no such directory, or it is read-only."""
+        """Raise ResourceError when there is no such directory, or nothing can be written to it."""
         with ErrorContext(f"write {self.path}"), Parent(f"{self.path}/.") as (directory, _):
             refuse_read_only(directory)
+            refuse_forbidden(directory)
 
     async def _remove_left(self, path: str | None = None) -> None:
         left = path or (read_record(_RECORD, self.owner) or {}).get("path")

@@ -24,7 +24,7 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.hostfs import ErrorContext, Parent
+from reactor.hostfs import ErrorContext, Parent, refuse_forbidden, refuse_read_only
 from reactor.resources.filesystem import new_file
 from reactor.resources.filesystem.device import (
     Content,
@@ -220,6 +220,8 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
                 return
         refuse_replaceable(self.name)
         with ErrorContext(f"create {self.name}"), Parent(self.name) as (directory, _):
+            refuse_read_only(directory)
+            refuse_forbidden(directory)
             new_file.refuse_full(self.name, directory, self.size)
 
     def _refuse_unsafe(self, fd: int, state: FilesystemState) -> None:

@@ -26,7 +26,7 @@ from reactor.resources.network.boot_configuration import configuration, read_fil
 from reactor.resources.network.boot_files import BootFile, FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, lost_with_addresses, shortened
-from reactor.resources.network.preflight import refuse_address
+from reactor.resources.network.preflight import refuse_address, refuse_unprivileged
 from reactor.resources.network.property_types import (
     FAMILIES,
     IPV6,
@@ -175,6 +175,7 @@ class Address(Resource[AddressState], kind="address"):
     async def preflight(self, state: AddressState) -> None:
         """Check that the link exists, and that the file can be written."""
         if self._plan(state):
+            refuse_unprivileged()
             await refuse_address(self.netns, self.link)
         boot_files.preflight(state.files)
 

@@ -17,7 +17,7 @@ from reactor.resources.network.link_planner import impending_loss, plan_link
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import MISSING, LinkState
 from reactor.resources.network.losses import lost_with_link
-from reactor.resources.network.preflight import refuse_link
+from reactor.resources.network.preflight import refuse_link, refuse_unprivileged
 from reactor.resources.network.property_types import link_path, needs_in, qualified
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, explained
 from reactor.watchers.netlink import NetlinkWatch
@@ -79,6 +79,8 @@ class Link(LinkProperties, kind="link"):
 
     async def preflight(self, state: LinkState | None) -> None:
         """Check that its parent and master exist, and that its files can be written."""
+        if plan_link(self, _existing(state)):
+            refuse_unprivileged()
         await refuse_link(self, _existing(state))
         boot_files.preflight(state.files if state else ())
 

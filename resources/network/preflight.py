@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
+import os
 
 from reactor import ResourceError
+from reactor.hostfs import effective_capabilities
 from reactor.resources.network.link_observer import IFF_UP
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_requests import check_master, check_parent
@@ -21,9 +24,18 @@ from reactor.resources.network.rtnetlink import (
     message,
 )
 
+_CAP_NET_ADMIN = 12
+"""Its bit, see capabilities(7)."""
 _RTN_UNICAST = 1
 _RTN_LOCAL = 2
 _RTM_F_FIB_MATCH = 0x2000
+
+
+def refuse_unprivileged() -> None:
+    """Raise the ResourceError with which every change of the network would fail, for lack of CAP_NET_ADMIN."""
+    with explained("change the network"):
+        if not effective_capabilities() >> _CAP_NET_ADMIN & 1:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:

@@ -26,7 +26,7 @@ from reactor.resources.ip_networks import IPNetwork
 from reactor.resources.network import boot_files
 from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile, BootRoute
-from reactor.resources.network.preflight import refuse_route
+from reactor.resources.network.preflight import refuse_route, refuse_unprivileged
 from reactor.resources.network.property_types import (
     IPV6,
     IPText,
@@ -210,6 +210,8 @@ class Route(Resource[RouteState], kind="route"):
 
     async def preflight(self, state: RouteState) -> None:
         """Check that the gateway can be reached, and that the file can be written."""
+        if self._plan(state):
+            refuse_unprivileged()
         if self.ensure == "present" and self._plan(state):
             await refuse_route(self.netns, self._wanted)
         boot_files.preflight(state.files)

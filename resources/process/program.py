@@ -96,6 +96,9 @@ def _is_program(path: str) -> bool:
 
 def explain_start(error: OSError, program: str, identity: Identity | None) -> ResourceError:
     """The error for a program that could not be started, with the path that caused it."""
+    if error.filename == os.devnull:
+        words = f"{os.devnull}, from which {program} would read, can't be opened: {error.strerror}"
+        return ResourceError(words, f"make it: mknod -m 666 {os.devnull} c 1 3")
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
         what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", _INSTALL)

@@ -34,6 +34,7 @@ from reactor.hostfs import (
     accounts_of,
     first_missing_path,
     mounted_below,
+    refuse_forbidden,
     refuse_read_only,
 )
 from reactor.resources.download.source import LocalSource
@@ -329,3 +330,4 @@ def _require_place(target: str) -> None:
     ):
         if not os.path.lexists(target):
             refuse_read_only(directory)
+            refuse_forbidden(directory)

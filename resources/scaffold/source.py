@@ -113,7 +113,7 @@ def read_template(path: str, found: os.stat_result, hint: str) -> str:
 
     Raises OSError, DistrustedError, and ResourceError with ``hint`` for anything but a regular file of UTF-8 text.
     """
-    if not stat.S_ISREG(found.st_mode):  # to read a device could take forever, or all memory
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):  # a device may be without end
         raise ResourceError(f"the template {path} is not a regular file", "correct the path")
     with open(path, "rb", opener=open_input) as file:
         content = file.read(MOST_BYTES + 1)

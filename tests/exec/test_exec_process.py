@@ -250,6 +250,14 @@ async def test_what_does_not_start_for_want_of_descriptors_says_how_to_have_more
     assert "ulimit -n" in raised.value.hint
 
 
+async def test_a_host_without_dev_null_is_told_to_make_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "devnull", str(tmp_path / "null"))
+    words = f"{tmp_path}/null, from which /bin/true would read, can't be opened: No such file or directory"
+    with pytest.raises(ResourceError, match=f"^{re.escape(words)}$") as raised:
+        await run(posix("/bin/true"))
+    assert raised.value.hint == f"make it: mknod -m 666 {tmp_path}/null c 1 3"
+
+
 @pytest.mark.parametrize(
     ("number", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGSEGV, "SIGSEGV"), (40, "signal 40")]
 )

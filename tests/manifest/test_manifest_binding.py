@@ -392,6 +392,8 @@ def test_a_state_of_other_tools_leads_to_ours(word, choices, hint):
         ("special_time", ["command", "schedule"], "did you mean 'schedule'?"),
         ("file", ["key", "path"], "did you mean 'path'?"),
         ("regexp", ["line", "match"], "did you mean 'match'?"),
+        ("source", ["url", "force"], "did you mean 'url'?"),
+        ("branch", ["url", "revision"], "did you mean 'revision'?"),
         ("chdir", ["command", "cwd"], "did you mean 'cwd'?"),
         ("repo", ["ensure", "url"], "did you mean 'url'?"),
         ("src", ["device", "fstype"], "did you mean 'device'?"),

@@ -90,7 +90,8 @@ class WorkerProcess:
         process = started[0]
         if isinstance(process, OSError):
             self._channel.close()
-            raise WorkerError(str(process.strerror)) from process
+            place = f"{process.filename}: " if process.filename else ""
+            raise WorkerError(f"{place}{process.strerror}") from process
         self._process = process
         self._expect_ready()
 
