@@ -39,7 +39,8 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   └── StartError              reactor.service      the service is installed, and does not start
     ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
     ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
-    │   ├── NoRoomError             reactor.fleet        the disk has no room for a bundle
+    │   ├── NotNowError             reactor.fleet        a bundle can't be taken now; it may be later
+    │   │   └── NoRoomError         reactor.fleet        the disk has no room for a bundle
     │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
     ├── InventoryError              reactor.fleet        an inventory or a host pattern can't be used
     ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`

@@ -23,6 +23,8 @@ _VERSION = 1
 
 _NEWER = "install a newer reactor here"
 
+NAMES = "only a-z, 0-9 and - are allowed, and - not at an end"
+"""The rule for names of hosts, channels and groups, as a hint."""
 _HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DIGEST = re.compile(r"sha256-[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
@@ -65,6 +67,13 @@ def is_host_id(text: object) -> bool:
 
 is_channel_name = is_host_id
 """Names of channels follow the same rule."""
+
+
+def require_names(names: Iterable[str]) -> None:
+    """Raise DocumentError unless all may be names of hosts, channels or groups."""
+    for name in names:
+        if not is_host_id(name):
+            raise DocumentError(f"{name!r} is not a valid name", NAMES)
 
 
 _SURROGATE = rb"\ud"
@@ -173,7 +182,7 @@ class Document:
         """The id of a host, or the name of a channel: they follow the same rule."""
         value = self.text(name)
         if not is_host_id(value):
-            self._refuse(name, f"is {value!r}; only a-z, 0-9 and - are allowed, and - not at an end")
+            self._refuse(name, f"is {value!r}; {NAMES}")
         return value
 
     def time(self, name: str) -> float:

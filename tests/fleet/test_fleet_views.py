@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import time
 
 import httpx
@@ -374,6 +375,19 @@ def test_an_aggregator_counts_for_fleets_that_are_too_large_to_read(fleet, home)
             return (await js.key_value(COUNTS).get("web")).value
 
     assert json.loads(trio.run(stored)) == one
+
+
+def test_ages_are_told_by_the_clock_of_the_servers(fleet, home, monkeypatch):
+    async def put():
+        async with home[1].connected() as js:
+            await js.publish(f"$KV.{SLOTS}.app.1.web1", Holder("web1", "exec#x", "t").to_bytes())
+            await js.publish(f"$KV.{SHARED}.web1.pg", SharedValue("web1", "pg", 1, ()).to_bytes())
+
+    trio.run(put)
+    fleet("count", "--once")
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() + 86_400)
+    ages = [fleet(*words).out for words in (("slots", "app"), ("shared", "pg"), ("status", "--counts"))]
+    assert all(re.search(r"(renewed|shared|counted) [\d.]+ m?s ago", each) for each in ages), ages
 
 
 async def test_what_is_shown_live_is_what_is_read_at_once(home):

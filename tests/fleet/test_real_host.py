@@ -21,11 +21,15 @@ from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
 
 from reactor.atomic_write import replace_file
+from reactor.cli.running import loaded_files
+from reactor.cli.running.fleet_host import Releases
 from reactor.cli.running.fleet_manifest import ChannelManifests
+from reactor.cli.running.fleet_status import RunStatus
+from reactor.engine.events import ReloadRejected
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import EVENTS, REGISTRATIONS, SLOTS
 from reactor.fleet.bundle.digest import digest_of
-from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.errors import BundleError, NotNowError
 from reactor.fleet.bundle.incoming import Arrived
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
@@ -397,6 +401,25 @@ def test_what_is_not_valid_here_is_refused_with_its_place_in_the_bundle(tmp_path
         "resources:\n  - exec: {name: 'serial {{ Facts.fleet.serial }}', command: 'true', refreshonly: true}\n"
     )
     made.validate(str(tmp_path), release)
+
+
+async def test_a_run_of_an_earlier_version_refuses_no_release_and_says_what_it_waits_for(
+    tmp_path, monkeypatch
+):
+    made = manifests(tmp_path / "state")
+    (tmp_path / "manifest.yaml").write_text("resources: []\n")
+    release = Release("web", 7, digest_of(b"x"), 1, None, 1_700_000_000.0)
+    monkeypatch.setattr(loaded_files, "is_replaced", lambda: True)
+    with pytest.raises(
+        NotNowError, match=r"another version of reactor was installed: .*: systemctl restart reactor"
+    ):
+        made.validate(str(tmp_path), release)
+    with pytest.raises(NotNowError, match="another version of reactor was installed"):
+        await Releases(made.held["web"], made).require_room(1)
+
+    status = RunStatus(lambda: {"web": "of before"}, {}, made.is_target)
+    status(ReloadRejected(1.0, ("root.yaml: another version",)))
+    assert (status.phase_of("new"), status.why_of("new")) == (HostPhase.MOVING, "root.yaml: another version")
 
 
 def test_a_release_may_declare_channels_for_notifications(tmp_path):

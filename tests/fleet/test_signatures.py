@@ -4,6 +4,7 @@ import base64
 import hashlib
 import struct
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -11,10 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from signers_of_tests import new_key, public, signers_of
 
+from reactor.fleet.host.fetch import read_pin
+from reactor.fleet.host_spec import SignedPin
+from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signers import SignersError, parse_signers
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.sshsig import SignatureError, parse_signatures
 from reactor.fleet.release.verify import PIN, RELEASE, verify
+from reactor.fleet.testing import SimHost
 
 DATA = b'{"v":1}'
 NOW = 1_769_867_895.0  # 2026-01-31T13:58:15Z
@@ -217,6 +222,24 @@ def test_options_of_a_signer_that_match_allow_the_signature(signed, keys):
     line = f'"ann,ann@x" namespaces="reactor-*",valid-after="20260131Z",valid-before="20260201Z" {public(keys["ann"])}'
     assert verify(DATA, signed["ann"], signers_of("# people", "", line), RELEASE, NOW) == ("ann,ann@x",)
     assert verify(DATA, signed["ann"], signers_of(line), RELEASE, None) == ("ann,ann@x",)
+
+
+@pytest.mark.parametrize(
+    ("made", "clock", "refusal"),
+    [
+        (NOW - 60, 0.0, None),
+        (NOW + 1e6, 0.0, "is not valid any more"),
+        (NOW + 1e6, NOW - 30, "is not valid any more"),
+        (NOW - 60, NOW + 1e6, "is not valid any more"),
+    ],
+)
+def test_a_key_that_has_expired_signs_for_no_clock_and_no_date(keys, made, clock, refusal):
+    signers = signers_of(f'ann valid-before="20260201Z" {public(keys["ann"])}')
+    pin = Pin("h1", "web", "sha256-" + "0" * 64, made).to_bytes()
+    signed = SignedPin(pin.decode(), sign(pin, keys["ann"], PIN).decode())
+    host = SimHost("h1", ["web"], signers, clock=lambda: clock).host
+    with pytest.raises(SignatureError, match=refusal) if refusal else nullcontext():
+        assert read_pin(host, "web", signed).created == made
 
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDxLMTqWqoI9oZm1+YYJQWcH6TMdbzZ9SLfVzYTwR0Mp"

@@ -126,12 +126,17 @@ def admit_host(
     form: Format,
 ) -> None:
     """Admit a host by hand, with credentials for ``life`` seconds."""
+    path = os.path.abspath(output)
+    if os.path.isdir(path) or not os.access(os.path.dirname(path), os.W_OK):
+        words = f"nobody is admitted: the credentials could not be written to {path}"
+        hint = "name a file in a directory that is there, and that you may write to"
+        fail_for(KeyringError(words, hint))
     try:
         keys = load_operator_directory(home).keys
     except KeyringError as error:
         fail_for(error)
     credentials = within(home, lambda js: admit_by_hand(js, keys, host, channels, groups, life=life))
-    save_credentials(os.path.abspath(output), credentials)
+    save_credentials(path, credentials)
     print_change(
         form, {"admitted": host, "credentials": output}, f"admitted {host}; its credentials are in {output}"
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 
 import click
 
 from reactor.cli.messages import notice
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import author, within, within_until_signal
+from reactor.cli.running.fleet_session import author, within, within_by_clock, within_until_signal
 from reactor.fleet.bucket_names import COUNTS
 from reactor.fleet.documents import canonical
 from reactor.fleet.link.errors import LinkError
@@ -26,7 +25,7 @@ def keep_counts(home: str, *, once: bool, form: Format) -> None:
     def show(counts: ChannelCounts) -> None:
         if shown.get(counts.channel) != counts.phases:
             shown[counts.channel] = counts.phases
-            _show(counts, form)
+            _show(counts, form, counts.time)
 
     async def count_once(js: JetStream) -> None:
         fleet = await read_fleet(js)
@@ -47,12 +46,12 @@ def _wait_for_servers(error: LinkError) -> None:
 
 def show_counts(home: str, form: Format) -> None:
     """Show the last counts."""
-    found = within(home, read_counts)
+    found, now = within_by_clock(home, read_counts)
     for each in found:
-        _show(each, form)
+        _show(each, form, now)
     if not found and form == "text":
         click.echo("nothing is counted: run reactor fleet count")
 
 
-def _show(counts: ChannelCounts, form: Format) -> None:
-    click.echo(json.dumps(counts.to_fields()) if form == "json" else counts.headline(time.time()))
+def _show(counts: ChannelCounts, form: Format, now: float) -> None:
+    click.echo(json.dumps(counts.to_fields()) if form == "json" else counts.headline(now))

@@ -14,7 +14,7 @@ import trio
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.running.fleet_session import run_or_fail, within, within_until_signal
 from reactor.errors import ReactorError
-from reactor.fleet.documents import DocumentError, is_host_id
+from reactor.fleet.documents import NAMES, is_host_id, require_names
 from reactor.fleet.enrolment.invitation import Token, TokenError
 from reactor.fleet.enrolment.requests import SUBJECT, Received
 from reactor.fleet.host.join import host_in
@@ -58,11 +58,7 @@ def make_token(
 ) -> None:
     """Make a token; print it alone on stdout."""
     try:
-        for name in (*channels, *groups):
-            if not is_host_id(name):
-                raise DocumentError(
-                    f"{name!r} is not a valid name", "only a-z, 0-9 and - are allowed, and - not at an end"
-                )
+        require_names((*channels, *groups))
         keys = load_operator_directory(home).keys
         text = read_small_file(signers, "file of signers", "--signers")
         _require_people(text, signers, require)
@@ -102,10 +98,7 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
         before = host_in(config)
         name = name or before or _own_name()
         if not is_host_id(name):
-            raise TokenError(
-                f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end",
-                "give --name",
-            )
+            raise TokenError(f"{name!r} is not a valid name: {NAMES}", "give --name")
     except ReactorError as error:
         fail_for(error)
 

@@ -24,7 +24,7 @@ from reactor.cli.options.common import Format
 from reactor.cli.options.metrics import MetricsEndpoint
 from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents
-from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
+from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts, require_same_program
 from reactor.cli.running.fleet_status import RunStatus
 from reactor.cli.running.network import LinkNews, StableResources
 from reactor.engine.options import RunOptions
@@ -116,7 +116,7 @@ class FleetCompanion:
         self._stable.attach(engine)
         connection = Connection(self._config.options, on_problem=_show_problem)
         self._js = JetStream(connection)
-        stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
+        stores = {name: Releases(held, self._manifests) for name, held in self._manifests.held.items()}
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
@@ -168,16 +168,22 @@ class FleetCompanion:
             await trio.sleep(jittered(self._config.pace.look))
 
 
-class _Releases(DiskReleases):
+class Releases(DiskReleases):
     """The releases on disk. After a switch, the root manifest applies the channel."""
 
     def __init__(self, held: HeldReleases, manifests: ChannelManifests) -> None:
         super().__init__(held, manifests.validate)
         self._manifests = manifests
 
+    async def require_room(self, size: int) -> None:
+        """Raise NotNowError also before a bundle is fetched that this run could not load."""
+        require_same_program()
+        await super().require_room(size)
+
     async def switch(
         self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]
     ) -> None:
+        """Let the run apply the channel too, and say what is in force. Raises BundleError, OSError."""
         await super().switch(release, data, signatures, facts)
         await trio.to_thread.run_sync(self._manifests.apply_also, release.channel)
         notice(f"release {release.serial} of {release.channel} is in force: {release.digest}", None)

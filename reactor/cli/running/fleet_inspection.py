@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import click
@@ -13,7 +12,7 @@ import trio
 
 from reactor.cli.messages import fail_for
 from reactor.cli.options.common import Format
-from reactor.cli.running.fleet_session import within
+from reactor.cli.running.fleet_session import within, within_by_clock
 from reactor.errors import ReactorError
 from reactor.fleet.documents import is_host_id, to_time_text
 from reactor.fleet.operator.doctor.check import Check
@@ -21,9 +20,13 @@ from reactor.fleet.operator.doctor.examination import examine
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.public_keys import HostKeys, keys_of_fleet, keys_of_hosts
 from reactor.fleet.operator.server_config import load_operator_directory
-from reactor.fleet.operator.shared_state import held_slots, shared_values
+from reactor.fleet.operator.shared_state import HeldSlot, held_slots, shared_values
+from reactor.fleet.shared_value import SharedValue
 from reactor.number_format import seconds
 from reactor.resource.escaping import escaped
+
+_LONGEST = 100
+"""Characters of a shared value that are shown."""
 
 
 def run_checks(home: str, signers: str, form: Format) -> int:
@@ -80,33 +83,28 @@ def _key_lines(keys: HostKeys) -> Iterator[str]:
 
 def show_slots(home: str, name: str | None, form: Format) -> None:
     """Print a line, or an object, for each slot that is held."""
-    found = within(home, lambda js: held_slots(js, name))
-    if form == "json":
-        click.echo(json.dumps([each._asdict() for each in found]))
-        return
-    now = time.time()
-    for each in found:
-        place = f"{each.name}.{each.number}" + (f" of group {each.group}" if each.group else "")
-        age = seconds(max(0.0, now - each.renewed))
-        click.echo(f"{escaped(place)}  {each.host}  {escaped(each.ref)}  renewed {age} ago")
-    if not found:
-        click.echo("no slot is held")
-
-
-_LONGEST = 100
+    found, now = within_by_clock(home, lambda js: held_slots(js, name))
+    _print_each(form, found, [_slot_line(each, now) for each in found] or ["no slot is held"])
 
 
 def show_shared(home: str, name: str | None, form: Format) -> None:
     """Print a line, or an object, for each value that a host shares."""
-    found = within(home, lambda js: shared_values(js, name))
-    if form == "json":
-        click.echo(json.dumps([each._asdict() for each in found]))
-        return
-    now = time.time()
-    for each in found:
-        text = escaped(json.dumps(each.value, ensure_ascii=False))
-        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-        age = seconds(max(0.0, now - each.time))
-        click.echo(f"{escaped(each.name)}  {escaped(each.host)}  {text}  shared {age} ago")
-    if not found:
-        click.echo("no value is shared")
+    found, now = within_by_clock(home, lambda js: shared_values(js, name))
+    _print_each(form, found, [_shared_line(each, now) for each in found] or ["no value is shared"])
+
+
+def _print_each(form: Format, found: Sequence[HeldSlot | SharedValue], lines: list[str]) -> None:
+    click.echo(json.dumps([each._asdict() for each in found]) if form == "json" else "\n".join(lines))
+
+
+def _slot_line(slot: HeldSlot, now: float) -> str:
+    place = f"{slot.name}.{slot.number}" + (f" of group {slot.group}" if slot.group else "")
+    age = seconds(max(0.0, now - slot.renewed))
+    return f"{escaped(place)}  {slot.host}  {escaped(slot.ref)}  renewed {age} ago"
+
+
+def _shared_line(shared: SharedValue, now: float) -> str:
+    text = escaped(json.dumps(shared.value, ensure_ascii=False))
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    age = seconds(max(0.0, now - shared.time))
+    return f"{escaped(shared.name)}  {escaped(shared.host)}  {text}  shared {age} ago"

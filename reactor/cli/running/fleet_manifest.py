@@ -9,11 +9,12 @@ from typing import Any
 
 from reactor.cli.options import DEFAULT_CONTEXT
 from reactor.cli.options.implicit_files import environment
+from reactor.cli.running.loaded_files import replaced_program
 from reactor.documents import parse_values
 from reactor.errors import ReactorError
 from reactor.facts.facts import Facts
 from reactor.fleet.bundle.digest import MANIFEST
-from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.errors import BundleError, NotNowError
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host.ports import Identity
 from reactor.fleet.host.root_manifest import RootManifest, conflicting_channels, text_of
@@ -87,7 +88,11 @@ class ChannelManifests:
         ]
 
     def validate(self, directory: str, release: Release) -> None:
-        """Refuse a bundle that does not load on this host together with the other channels. Raises BundleError."""
+        """Refuse a bundle that does not load on this host together with the other channels.
+
+        Raises BundleError, and NotNowError where it could not be judged.
+        """
+        require_same_program()
         places = {
             name: directory if name == release.channel else held.channel.current_path
             for name, held in self.held.items()
@@ -148,6 +153,13 @@ class ChannelManifests:
             name: {key: fleet.get(key) for key in ("serial", "release")} for name, fleet in fleets.items()
         }
         return own
+
+
+def require_same_program() -> None:
+    """Raise NotNowError if this run would load parts of another version of reactor beside its own."""
+    if (error := replaced_program()) is not None:
+        problem = error.diagnostics[0]
+        raise NotNowError(f"{problem.message}: {problem.hint}")
 
 
 def _facts_of(release: Release) -> Fleet:

@@ -21,7 +21,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.bundle.digest import MANIFEST
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.fleet.bundle.pack import Bundle, pack
-from reactor.fleet.documents import DocumentError, is_channel_name
+from reactor.fleet.documents import NAMES, DocumentError, is_channel_name
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import (
     ReleaseOptions,
@@ -124,8 +124,7 @@ def _gate(wishes: dict[str, Any]) -> Gate:
 def _options(channel: str, wishes: dict[str, Any]) -> ReleaseOptions:
     """What is wished for a release of the channel. Raises DocumentError for a name that no host can follow."""
     if not is_channel_name(channel):
-        hint = "only a-z, 0-9 and - are allowed, and - not at an end"
-        raise DocumentError(f"{channel!r} is not the name of a channel", hint)
+        raise DocumentError(f"{channel!r} is not the name of a channel", NAMES)
     same = {name: wishes[name] for name in ("waves", "note", "targets", "serial", "splay")}
     return ReleaseOptions(channel, author(), gate=_gate(wishes), **same)
 

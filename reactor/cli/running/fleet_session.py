@@ -20,6 +20,7 @@ from reactor.errors import ReactorError, first_of
 from reactor.fleet.link.errors import ApiError, IdentityError, MissingError, NoAnswerError, TlsError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
+from reactor.fleet.operator.clock import ServerClock
 from reactor.fleet.operator.quorum import follow_quorum
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import follow_servers, operator_session
@@ -61,6 +62,15 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OP
             return await work(js)
 
     return run_or_fail(in_session)
+
+
+def within_by_clock(home: str, read: Callable[[JetStream], Awaitable[_T]]) -> tuple[_T, float]:
+    """Read as `within`; return also the time on the clock of the servers, in seconds since 1970."""
+
+    async def work(js: JetStream) -> tuple[_T, float]:
+        return await read(js), await ServerClock(js).now()
+
+    return within(home, work)
 
 
 def within_until_signal(

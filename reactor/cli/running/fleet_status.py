@@ -49,6 +49,8 @@ class RunStatus:
         """Channel -> the release that the engine runs."""
         self._rejected: dict[str, str] = {}
         """Release -> why the engine could not load it."""
+        self._problem = ""
+        """Why the newest load failed, also if it did not come to know the releases."""
         self._engine: Engine | None = None
         self._members: dict[str, frozenset[int]] = {}
         self._composites: frozenset[int] = frozenset()
@@ -83,6 +85,7 @@ class RunStatus:
             self._loaded = loaded
             self._settled.clear()
             self._rejected.clear()
+            self._problem = ""
             self._failed_now.difference_update(event.gone)
             self._failed_once.difference_update(event.gone)
             for ref in event.gone:
@@ -90,7 +93,8 @@ class RunStatus:
                     known.pop(ref, None)
             self._members = {}
         elif type(event) is ReloadRejected:
-            self._rejected = dict.fromkeys(self._being_loaded().values(), event.problems[0])
+            self._problem = event.problems[0]
+            self._rejected = dict.fromkeys(self._being_loaded().values(), self._problem)
         else:
             self._take_wait(event)
         self.changed.set()
@@ -168,10 +172,10 @@ class RunStatus:
         return self._refusal_of(release) or self._wait_of(release)
 
     def _wait_of(self, release: str) -> str:
-        """What a release waits for that may take long: people, a slot, or a value from the network."""
+        """What a release waits for that may take long: people, a slot, a value from the network, or a load that succeeds."""
         channel, engine = self._channel_of(release), self._engine
         if channel is None or engine is None:
-            return ""
+            return self._problem
         table, members = engine.vertex_table, self._of_channel(channel)
         waits = [
             *(

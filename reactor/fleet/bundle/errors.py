@@ -17,5 +17,9 @@ class BundleError(ReactorError):
     code = "R0802"
 
 
-class NoRoomError(BundleError):
+class NotNowError(BundleError):
+    """A bundle can't be taken now; it may be later."""
+
+
+class NoRoomError(NotNowError):
     """The disk has no room for a bundle; it may have later."""

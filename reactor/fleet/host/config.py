@@ -30,7 +30,7 @@ import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from reactor.errors import Place, ReactorError
-from reactor.fleet.documents import is_host_id, parsed
+from reactor.fleet.documents import NAMES, is_host_id, parsed
 from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host.ports import Identity, Pace
 from reactor.fleet.link.errors import ContextError
@@ -265,9 +265,7 @@ class _Reader:
     def _name_of(self, node: Node) -> str:
         text = self._text(node)
         if not is_host_id(text):
-            self._fail(
-                node, f"{text!r} is not a valid name", "only a-z, 0-9 and - are allowed, and - not at an end"
-            )
+            self._fail(node, f"{text!r} is not a valid name", NAMES)
         return text
 
     def _servers(self) -> tuple[str, ...]:

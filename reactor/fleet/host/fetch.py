@@ -38,7 +38,8 @@ async def read_release(
 ) -> VerifiedRelease:
     """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError if it must be fetched.
 
-    ``known``: one that was read before, and is computed again only if the bytes differ. Who may sign is asked each time.
+    ``known``: one that was read before, and is computed again only if the bytes differ. Who may sign is asked each time:
+    now, or when it was made if the clock is not set yet. A key that has expired is so no better for a later date.
     """
     kept = store.document(digest)
     if kept is None:
@@ -47,7 +48,7 @@ async def read_release(
         kept = data, await objects.read(f"{digest}.sig", largest=sshsig.MOST_BYTES)
     if known is None or (digest, *kept) != (known.digest, known.data, known.signatures):
         known = VerifiedRelease(digest, *kept)
-    now = _trusted(host.clock(), known.release.created)
+    now = max(host.clock(), known.release.created)
     signers_among(known.good, host.identity.signers, RELEASE, now, require=host.identity.require)
     return known
 
@@ -56,16 +57,11 @@ def read_pin(host: Host, channel: str, pin: SignedPin) -> Pin:
     """Return the pin of this host in ``channel``. Raises DocumentError, SignatureError."""
     data = pin.data.encode()
     found = Pin.from_bytes(data)
-    now = _trusted(host.clock(), found.created)
+    now = max(host.clock(), found.created)
     verify(data, pin.signatures.encode(), host.identity.signers, PIN, now, require=host.identity.require)
     if (found.host, found.channel) != (host.identity.id, channel):
         raise SignatureError(f"the pin is for {found.host} in {found.channel}")
     return found
-
-
-def _trusted(now: float, made: float) -> float | None:
-    """The time, None if the clock is not set: it is before the document was made."""
-    return None if now < made else now
 
 
 _IN_FLIGHT = 4

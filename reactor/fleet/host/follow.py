@@ -10,7 +10,7 @@ from dataclasses import replace
 from reactor.clock import uptime
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
-from reactor.fleet.bundle.errors import NoRoomError
+from reactor.fleet.bundle.errors import NotNowError
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
@@ -98,7 +98,7 @@ class ChannelFollower:
             await self._rate.turn()
             try:
                 done = await self._look()
-            except (LinkError, StoreLockedError, NoRoomError, OSError) as error:
+            except (LinkError, StoreLockedError, NotNowError, OSError) as error:
                 self._update_report(why=str(error))
                 self._refusals.add(error)
                 done, longest = False, pace.longest_retry
@@ -137,7 +137,7 @@ class ChannelFollower:
             state = ChannelState.from_bytes(entry.value, self.channel)
             about = state.release
             has_fetched = await self._follow(state)
-        except (LinkError, StoreLockedError, NoRoomError):
+        except (LinkError, StoreLockedError, NotNowError):
             raise
         except DocumentError as error:
             self._reject(about, f"{error.message}: {error.hint}" if error.hint else error.message)

@@ -58,11 +58,7 @@ def age_recipient(path: str) -> str:
 
     Raises CardError, ContextError, OSError.
     """
-    try:
-        from pyrage import IdentityError, x25519  # noqa: PLC0415 - only a host that joins needs it
-    except ImportError as error:
-        hint = "install it: pip install 'reactor-converge[fleet]'"
-        raise CardError("the keys of a host need the Python library pyrage", hint) from error
+    from pyrage import IdentityError, x25519  # noqa: PLC0415 - only a host that joins needs it
 
     if not os.path.lexists(path):
         replace_file(path, f"{x25519.Identity.generate()}\n".encode(), PRIVATE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reactor.fleet.bucket_names import CHANNELS
-from reactor.fleet.documents import is_channel_name
+from reactor.fleet.documents import NAMES, is_channel_name
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock
@@ -30,10 +30,7 @@ class Channels:
     async def read(self, channel: str) -> tuple[ChannelState | None, int]:
         """The state of a channel and its revision; None before the first release. Raises RolloutError for what is no name."""
         if not is_channel_name(channel):
-            raise RolloutError(
-                f"{channel!r} is not the name of a channel",
-                "only a-z, 0-9 and - are allowed, and - not at an end",
-            )
+            raise RolloutError(f"{channel!r} is not the name of a channel", NAMES)
         entry = await self._kv.last(channel)
         if entry is None:
             return None, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -26,13 +27,13 @@ _DELETING = re.compile(r"JetStream stream '\S+ > \.\S+' could not be recovered")
 
 
 class ServerState(NamedTuple):
-    """``time``: seconds since 1970 on the clock of the server.
+    """``ahead``: the seconds by which the clock of the server is ahead of that of this machine.
 
     ``cluster``: the leader and the size as this server reports them, None without a cluster. ``stored`` and ``most``: the
     bytes that its streams have on its disk, and may have. ``is_off``: it has no JetStream.
     """
 
-    time: float
+    ahead: float
     cluster: Mapping[str, Any] | None
     stored: int = 0
     most: int = 0
@@ -50,7 +51,9 @@ async def server_state(
 ) -> ServerState:
     """Ask the server whose id is ``identity``, by default any server, or the ``leader`` of JetStream. Raises LinkError."""
     question = json.dumps({"leader_only": leader}).encode()
+    began = time.time()
     reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", question, seconds=seconds)
+    asked = (began + time.time()) / 2
     try:
         found = json.loads(reply.data)
         moment = datetime.fromisoformat(found["server"]["time"]).timestamp()
@@ -62,7 +65,7 @@ async def server_state(
         raise ForeignServerError(
             "what the server says of itself can't be read", "see the log of the server"
         ) from None
-    return ServerState(moment, cluster if isinstance(cluster, dict) else None, stored, most, is_off)
+    return ServerState(moment - asked, cluster if isinstance(cluster, dict) else None, stored, most, is_off)
 
 
 async def server_problem(connection: Connection, identity: str, *, seconds: float) -> str:

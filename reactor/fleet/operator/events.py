@@ -49,41 +49,41 @@ async def fleet_events(
     ``since``: seconds since 1970, None for new events only; ``hosts``: only of these; ``follow``: wait for
     more after the last. An event that was sent twice is yielded once.
     """
-    few = sorted(hosts) if hosts is not None and len(hosts) <= _FEW else []
-    subjects = [EVENT + host for host in few] or [f"{EVENT}*"]
     if hosts is not None and not hosts:
         return
+    few = sorted(hosts) if hosts is not None and len(hosts) <= _FEW else []
+    subjects = [EVENT + host for host in few] or [f"{EVENT}*"]
     seen: dict[tuple[str, str], int] = {}
     start = "new" if since is None else "all"
     how: dict[str, Any] = {"start": start, "since": since, "patience": ONCE, "lasting": follow}
     async with js.reading(EVENTS, subjects, **how) as reader:
         async for stored in reader:
-            if stored is None:
-                if not follow:
-                    return
+            if stored is None and not follow:
+                return
+            host = stored.subject.removeprefix(EVENT) if stored is not None else ""
+            if stored is None or not is_host_id(host) or (hosts is not None and host not in hosts):
                 continue
-            host = stored.subject.removeprefix(EVENT)
-            if is_host_id(host) and (hosts is None or host in hosts):
-                try:
-                    events = _fresh(stored, host, seen)
-                except DocumentError as error:
-                    damaged(Damaged(host, error.message))
-                    continue
-                ahead = _ahead(stored)
-                all_of_them = [HostEvent(host, each, _time(each) - ahead) for each in events]
-                if found := [each for each in all_of_them if since is None or each.time >= since]:
-                    yield found
+            try:
+                events = _fresh(stored, host, seen)
+            except DocumentError as error:
+                damaged(Damaged(host, error.message))
+                continue
+            if found := [each for each in events if since is None or each.time >= since]:
+                yield found
 
 
-def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
-    """The events of a batch that no earlier batch had."""
-    events = decode_batch(stored.data, f"a batch of events of {host}")
-    batch = batch_id_of(stored.headers)
-    if batch is None:
-        return events
-    known = seen.get((host, batch.journal), 0)
-    seen[host, batch.journal] = max(known, batch.last)
-    return [each for each in events if not isinstance(each.get("id"), int) or each["id"] > known]
+def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[HostEvent]:
+    """The events of a batch that no earlier batch had, by the clock of the servers. Raises DocumentError."""
+    records, known = decode_batch(stored.data, f"a batch of events of {host}"), 0
+    if (batch := batch_id_of(stored.headers)) is not None:
+        known = seen.get((host, batch.journal), 0)
+        seen[host, batch.journal] = max(known, batch.last)
+    ahead = _ahead(stored)
+    return [
+        HostEvent(host, each, _time(each) - ahead)
+        for each in records
+        if not isinstance(each.get("id"), int) or each["id"] > known
+    ]
 
 
 def _ahead(stored: Stored) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -42,17 +42,8 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
         spec = HostSpec.from_bytes(entry.value, host)
         keys = _keys_in(await _history(bucket, entry), files.keys.cards.public)
         revoked = await revoke(files, keys) if keys else None
-        now = time.time()
-        new = HostSpec(
-            host,
-            expelled=now if spec.expelled is None else spec.expelled,
-            rejoins=rejoins,
-            revoked_keys=(*spec.revoked_keys, *(key for key in keys if key not in spec.revoked_keys))[-20:],
-        )
-        if rejoins:
-            new = replace(new, hold=spec.hold, hold_until=spec.hold_until, why=spec.why, pins=spec.pins)
         try:
-            await bucket.update(host, new.to_bytes(), entry.revision)
+            await bucket.update(host, _expelled(spec, keys, rejoins=rejoins).to_bytes(), entry.revision)
             await _delete_values(js, host)
         except WrongRevisionError:
             continue
@@ -65,6 +56,20 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
             ) from error
         return revoked
     raise RefusedError(f"others change the host {host} all the time", "try again")
+
+
+def _expelled(spec: HostSpec, keys: Sequence[str], *, rejoins: bool) -> HostSpec:
+    """What stays of a spec: for a host that joins again, also its hold and its pins."""
+    new = spec if rejoins else HostSpec(spec.host)
+    return replace(
+        new,
+        channels=(),
+        groups=(),
+        card=None,
+        expelled=time.time() if spec.expelled is None else spec.expelled,
+        rejoins=rejoins,
+        revoked_keys=tuple(dict.fromkeys((*spec.revoked_keys, *keys)))[-20:],
+    )
 
 
 async def _history(bucket: KeyValue, newest: Entry) -> list[Entry]:

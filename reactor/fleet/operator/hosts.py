@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reactor.fleet.bucket_names import HOSTS
-from reactor.fleet.documents import DocumentError, is_channel_name, is_host_id
+from reactor.fleet.documents import is_host_id, require_names
 from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import WrongRevisionError
@@ -30,11 +30,7 @@ async def admit_by_hand(
     life: int = LIFE,
 ) -> Credentials:
     """Admit a new host; return its credentials, good for ``life`` seconds. Raises KeyringError if the name is taken, LinkError."""
-    for name in (host, *channels, *groups):
-        if not (is_host_id(name) and is_channel_name(name)):
-            raise DocumentError(
-                f"{name!r} is not a valid name: only a-z, 0-9 and - are allowed, and - not at an end"
-            )
+    require_names((host, *channels, *groups))
     key = Key.generate("user")
     card = Card(host, key.public, None, tuple(channels), tuple(groups), float(now()))
     try:

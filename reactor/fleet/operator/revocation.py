@@ -6,7 +6,6 @@ type ``full``), hand it to each other, and disconnect at once the users whose ke
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 
 import trio
@@ -84,11 +83,10 @@ async def require_right_clock(directory: str) -> None:
     """
     try:
         async with connected(operator_options(directory, SYSTEM_CREDENTIALS)) as connection:
-            began = time.time()
-            ahead = (await server_state(connection, seconds=PATIENCE)).time - (began + time.time()) / 2
+            state = await server_state(connection, seconds=PATIENCE)
     except IdentityError:
         return  # They were revoked elsewhere: only the new credentials can ask anything.
-    found = clock_check("clock", ahead)
+    found = clock_check("clock", state.ahead)
     if not found.ok:
         raise RefusedError(f"nothing is revoked: {found.problem}", found.hint)
 

@@ -19,8 +19,10 @@ class SecretKeys:
 
     def __init__(self, directory: str, *, make: bool) -> None:
         """Read the key; with ``make``, make a missing one. Raises SecretRefusedError, OSError."""
+        import pyrage  # noqa: PLC0415 - only the commands of secrets need it
+
         self.path = os.path.join(directory, AGE_KEY)
-        self._library = _pyrage()
+        self._library: ModuleType = pyrage
         if make and not os.path.lexists(self.path):
             replace_file(self.path, f"{self._library.x25519.Identity.generate()}\n".encode(), _PRIVATE)
         try:
@@ -49,13 +51,3 @@ class SecretKeys:
             raise SecretRefusedError(
                 f"the key in {self.path} does not open the secret {name}", hint
             ) from error
-
-
-def _pyrage() -> ModuleType:
-    try:
-        import pyrage  # noqa: PLC0415 - only the commands of secrets need it
-    except ImportError as error:
-        hint = "install it: pip install 'reactor-converge[fleet]'"
-        raise SecretRefusedError("secrets need the Python library pyrage", hint) from error
-    found: ModuleType = pyrage
-    return found

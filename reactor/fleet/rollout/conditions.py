@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -79,7 +80,7 @@ def unmet_condition(state: ChannelState, count: Count, now: float) -> str | None
         return f"{count.converged} of {heard} hosts have converged, and {least} must"
     left = max(state.since, count.last_converged) + gate.soak - now
     if left > 0:
-        return f"the wave soaks for {left:.0f} s more"
+        return f"the wave soaks for {math.ceil(left)} s more"
     return None
 
 
@@ -158,7 +159,7 @@ def _checks(state: ChannelState, members: Iterable[HostView]) -> Condition:
 def _soak(state: ChannelState, count: Count, now: float) -> Condition:
     left = max(state.since, count.last_converged) + state.gate.soak - now
     return Condition(
-        "soak", left <= 0, f"{state.gate.soak:g} s" + (f", {left:.0f} s are left" if left > 0 else "")
+        "soak", left <= 0, f"{state.gate.soak:g} s" + (f", {math.ceil(left)} s are left" if left > 0 else "")
     )
 
 

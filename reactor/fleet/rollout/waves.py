@@ -39,11 +39,7 @@ def parse_waves(text: str, ranks: Iterable[int] = ()) -> tuple[int, ...]:
 
 def _rank_after(size: str, queue: list[int]) -> int:
     found = _SIZE.fullmatch(size)
-    if not found:
-        raise WavesError(
-            f"{size!r} is not the size of a wave", "a size is a number of hosts, or 0.01% to 100%"
-        )
-    count, percent = found.groups()
+    count, percent = found.groups() if found else ("0", None)
     if percent is not None:
         wave = round(float(percent) * RANKS / 100)
     else:

@@ -24,7 +24,7 @@ from reactor.fleet.operator.doctor.servers import (
     state_of,
     user_checks,
 )
-from reactor.fleet.operator.doctor.streams import admission_checks, permission_check, streams_checks
+from reactor.fleet.operator.doctor.streams import admission_checks, permission_checks, streams_checks
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
@@ -88,35 +88,33 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
         )
     )
 
-    async def permissions() -> list[Check]:
+    async def asked(check: Callable[[JetStream], Awaitable[list[Check]]]) -> list[Check]:
         async with connected(operator, seconds=_REST) as connection:
-            return [await permission_check(JetStream(connection, seconds=_REQUEST))]
-
-    async def admission() -> list[Check]:
-        async with connected(operator, seconds=_REST) as connection:
-            return await admission_checks(JetStream(connection, seconds=_REQUEST))
+            return await check(JetStream(connection, seconds=_REQUEST))
 
     async def streams() -> list[Check]:
         size = await cluster_size(system, _REST)
-        async with connected(operator, seconds=_REST) as connection:
-            return await streams_checks(JetStream(connection, seconds=_REQUEST), size, init)
+        return await asked(lambda js: streams_checks(js, size, init))
 
     async def accounts() -> list[Check]:
         return await accounts_checks(load_operator_directory(home), system, _REST, init)
 
     states = [(f"state of {answer.url}", partial(state_of, answer, system, _REST)) for answer in reached]
-    user = "user of the admitting service"
-    others: list[tuple[str, Work]] = [
-        ("accounts", accounts),
-        (user, partial(user_checks, user, admitting, _REST)),
-    ]
     reaches = [
         (f"JetStream of {answer.url}", partial(reach_check, answer, operator, system, _REST))
         for answer in reached
         if not answer.stores
     ]
-    others += [("permissions of the operator", permissions), ("streams", streams)]
-    return [*states, *reaches, *others, ("service that admits hosts", admission)]
+    user = "user of the admitting service"
+    return [
+        *states,
+        *reaches,
+        ("accounts", accounts),
+        (user, partial(user_checks, user, admitting, _REST)),
+        ("permissions of the operator", partial(asked, permission_checks)),
+        ("streams", streams),
+        ("service that admits hosts", partial(asked, admission_checks)),
+    ]
 
 
 async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:

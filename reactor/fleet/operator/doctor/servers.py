@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import trio
@@ -104,15 +103,13 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
     own = replace(options, servers=(answer.url,), fixed_servers=True)
     try:
         async with connected(own, seconds=seconds) as connection:
-            began = time.time()
             state = await server_state(connection, answer.identity, seconds=seconds)
-            ahead = state.time - (began + time.time()) / 2
             problem = await server_problem(connection, answer.identity or "", seconds=seconds)
     except ReactorError as error:
         return [wrong(name, f"it can't be read: {error.message}", error.hint)]
     where = parse_server(answer.url)
     found = (
-        clock_check(name, ahead),
+        clock_check(name, state.ahead),
         quorum_check(f"quorum at {where}", state.cluster) if answer.stores else None,
         disk_check(f"room of {where}", state.stored, state.most),
         health_check(f"health of {where}", problem),

@@ -90,7 +90,7 @@ async def admission_checks(js: JetStream) -> list[Check]:
     return [Check(name)]
 
 
-async def permission_check(js: JetStream) -> Check:
+async def permission_checks(js: JetStream) -> list[Check]:
     """Try the operations of an operator without changes: reads, and writes that are refused for their revision."""
     name = "permissions of the operator"
     problems: dict[str, LinkError] = {}
@@ -105,11 +105,12 @@ async def permission_check(js: JetStream) -> Check:
     denied = sorted(each for each, problem in problems.items() if isinstance(problem, DeniedError))
     if denied:
         hint = f"restore {OPERATOR_CREDENTIALS} from a backup, or remove it and run reactor fleet init again"
-        return wrong(name, f"denied: {', '.join(denied)}", hint)
+        return [wrong(name, f"denied: {', '.join(denied)}", hint)]
     if problems:
         first = min(problems)
-        return wrong(name, f"not known for {', '.join(sorted(problems))}: {problems[first].message}", _LATER)
-    return Check(name)
+        words = f"not known for {', '.join(sorted(problems))}: {problems[first].message}"
+        return [wrong(name, words, _LATER)]
+    return [Check(name)]
 
 
 async def _problem_of(js: JetStream, subject: str) -> LinkError | None:
