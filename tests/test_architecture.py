@@ -131,20 +131,28 @@ PRIVATE_WORD = re.compile(
 """Words that no name in the code has: the trade has others for these things. The glossary has them."""
 
 
-def words_of_names(path):
-    """The words of the names that the file at ``path`` gives to modules, classes, functions, parameters and values."""
+@cache
+def names_and_imports(path):
+    """What the file at ``path`` names (modules aside), and its imports: each file is read once for all that ask."""
+    names, imports = [], []
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                pass
+                names.append(name)
             case (
                 ast.arg(arg=name)
                 | ast.Name(id=name, ctx=ast.Store())
                 | ast.Attribute(attr=name, ctx=ast.Store())
             ):
-                pass
-            case _:
-                continue
+                names.append(name)
+            case ast.Import() | ast.ImportFrom():
+                imports.append(node)
+    return names, imports
+
+
+def words_of_names(path):
+    """The words of the names that the file at ``path`` gives to modules, classes, functions, parameters and values."""
+    for name in names_and_imports(path)[0]:
         yield from ((word.lower(), name) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name))
     yield from ((word, path.stem) for word in path.stem.split("_"))
 
@@ -173,10 +181,10 @@ def home(module):
 def imports(path):
     """Every project module that the file at ``path`` imports, also inside functions."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in names_and_imports(path)[1]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative imports hide the arrows"
             found.append(node.module)
     return found
@@ -234,10 +242,10 @@ CIRCLES = {
 
 def modules_imported(path, modules):
     """The ``modules`` that the file at ``path`` imports: of ``from package import module``, the module."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in names_and_imports(path)[1]:
         if isinstance(node, ast.Import):
             yield from {alias.name for alias in node.names} & modules
-        elif isinstance(node, ast.ImportFrom):
+        else:
             parts = {f"{node.module}.{alias.name}" for alias in node.names} & modules
             yield from parts or {node.module} & modules
 

@@ -57,9 +57,12 @@ class AskedWorld:
 
     def once_in_this_process(self, reactor, *args):
         """The same by the fixture: for a run that no other process does."""
+        return self.comparable(self.in_this_process(reactor, *self.words(*args)))
+
+    def in_this_process(self, reactor, *words):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("REACTOR_STATE_DIR", str(self.state))
-            return self.comparable(reactor(*self.words(*args)))
+            return reactor(*words)
 
     def words(self, *args):
         return ("run", "--converge-once", *args, self.manifest)

@@ -30,8 +30,9 @@ def both(tmp_path, reactor):
             shown = asked.once(*args)
             assert process.poll() is None
         alone = AskedWorld(tmp_path / "alone", text)
-        with alone.active(until=until) as process:
-            end(process)
+        assert alone.in_this_process(reactor, "run", "--converged-timeout", "1ms", alone.manifest).code == (
+            until != "converged"
+        )
         change(alone)
         return shown, alone.once_in_this_process(reactor, *args)
 

@@ -39,10 +39,15 @@ def call(*args, **variables):
     return told.exit_code, told.stdout, told.stderr
 
 
-def run_once(*args):
-    with spawned("run", "--converge-once", *args) as process:
-        done = finish(process)
-    return done.code, done.out, done.err
+@pytest.fixture
+def run_once(reactor):
+    """A run that is over when others ask about it: it is in this process."""
+
+    def once(*args):
+        done = reactor("run", "--converge-once", *args)
+        return done.code, done.out, done.err
+
+    return once
 
 
 def status(*args):
@@ -132,7 +137,7 @@ def test_a_pause_survives_kill_9_and_a_restart(manifest, tmp_path):
         wait_until(lambda: (tmp_path / "a").read_text() == "x")
 
 
-def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manifest, tmp_path):
+def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manifest, tmp_path, run_once):
     path = manifest(FILES)
     code, out, err = call("pause", "file#*/a", "--for", "1h", "--reason", "x")
     assert (code, out) == (0, "")
@@ -214,7 +219,7 @@ def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
     assert {record["ref"] for record in told["resources"]} >= {"exec#fail", "exec#low", "exec#fine"}
 
 
-def test_a_run_that_was_killed_is_the_last_run(manifest):
+def test_a_run_that_was_killed_is_the_last_run(manifest, run_once):
     path = manifest(FILES)
     assert run_once(path)[0] == 0
     with spawned("run", path) as process:
@@ -304,7 +309,7 @@ def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(
         assert call("status")[1].splitlines()[-1] == counts
 
 
-def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifest):
+def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifest, run_once):
     assert run_once(manifest(ALIASES))[0] == 1
     assert run_once(manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
     assert call("status")[1].splitlines()[1:] == ["ok 0  changed 1"]
@@ -325,7 +330,7 @@ resources:
 """
 
 
-def test_without_a_run_what_could_not_be_undone_is_reported_until_it_is(manifest, tmp_path):
+def test_without_a_run_what_could_not_be_undone_is_reported_until_it_is(manifest, tmp_path, run_once):
     run_once(manifest(UNDONE))
     (tmp_path / "d" / "of somebody").touch()
     for _ in range(2):
@@ -404,7 +409,7 @@ resources:
 """
 
 
-def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
+def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest, run_once):
     assert run_once(manifest(ALIASES))[0] == 1
     assert "exec#false failed" in call("why", "exec#wild")[1]
     assert "exec#false" in call("events", "--ref", "exec#wild")[1]
@@ -414,7 +419,7 @@ def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
 
 
 @pytest.mark.parametrize("asked", [("exec#wil",), ("exec#wil", "--format", "json")])
-def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manifest, asked):
+def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manifest, asked, run_once):
     run_once(manifest(ALIASES))
     code, out, err = call("status", *asked)
     assert (code, out) == (2, "")
@@ -425,18 +430,20 @@ def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manif
     ("asked", "code"),
     [((), 1), (("--failed",), 1), (("exec#false",), 1), (("exec#*",), 1), (("exec#true",), 2)],
 )
-def test_what_the_last_run_left_failed_ends_with_1_as_that_run_did(manifest, asked, code):
+def test_what_the_last_run_left_failed_ends_with_1_as_that_run_did(manifest, asked, code, run_once):
     assert run_once(manifest(ALIASES))[0] == 1
     assert call("status", *asked)[0] == code
 
 
-def test_that_the_last_run_left_all_as_desired_is_not_known_to_be_so_now(manifest):
+def test_that_the_last_run_left_all_as_desired_is_not_known_to_be_so_now(manifest, run_once):
     assert run_once(manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
     assert call("status")[0] == 2
 
 
 @pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])
-def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_directory, asked):
+def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(
+    manifest, state_directory, asked, run_once
+):
     run_once(manifest(ALIASES))
     before = sorted(state_directory.iterdir())
     assert "exec#" in call(*asked)[1]
@@ -444,7 +451,7 @@ def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, sta
 
 
 @pytest.mark.parametrize("words", [("why",), ("events", "--ref")])
-def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
+def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words, run_once):
     run_once(manifest(ALIASES))
     _, out, err = call(*words, "exec#wil")
     assert "the journal has no resource exec#wil" in err

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import one_shot
 
@@ -34,30 +37,48 @@ def git(directory, *arguments, **options):
     return done.stdout.strip()
 
 
+_SCRATCH = TemporaryDirectory(prefix="origin-")
+"""Removed when this process ends."""
+
+
+@cache
+def _beginning() -> Path:
+    """What each `Origin` begins with: git makes it once, and it is copied."""
+    root = Path(_SCRATCH.name, "server")
+    root.mkdir()
+    git(root, "init", "--quiet", "--bare", "--initial-branch=main", "origin.git")
+    git(root / "origin.git", "config", "receive.autogc", "false")
+    git(root, "init", "--quiet", "--initial-branch=main", "work")
+    git(root / "work", "remote", "add", "origin", "../origin.git")
+    _commit(root / "work", FILES, "main")
+    return root
+
+
+def _commit(work, files, branch):
+    for name, text in files.items():
+        path = work / name
+        if text is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(work, "add", "--all", "--force")
+    git(work, "commit", "--quiet", "--allow-empty", "-m", "change")
+    git(work, "push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
+
+
 class Origin:
     """A bare repository, and a work tree from which it gets its commits."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / "origin.git"
         self.work = root / "work"
-        git(root, "init", "--quiet", "--bare", "--initial-branch=main", self.path)
-        git(self.path, "config", "receive.autogc", "false")
-        git(root, "init", "--quiet", "--initial-branch=main", self.work)
-        git(self.work, "remote", "add", "origin", self.path)
-        self.first = self.commit(FILES)
+        shutil.copytree(_beginning(), root, symlinks=True, dirs_exist_ok=True)
+        self.first = self.head()
 
     def commit(self, files, branch="main"):
         """Commit ``files`` (None removes one) and push. Returns the commit."""
-        for name, text in files.items():
-            path = self.work / name
-            if text is None:
-                path.unlink()
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        git(self.work, "add", "--all", "--force")
-        git(self.work, "commit", "--quiet", "--allow-empty", "-m", "change")
-        git(self.work, "push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
+        _commit(self.work, files, branch)
         return self.head()
 
     def head(self):
