@@ -119,9 +119,8 @@ class VertexChecks:
             result = await self._check(vertex, resource, bits, noop, monitor_only)
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
-            resource = self._as_checked(vertex, resource)
-            if bits & _INITIAL:  # to compare it with the last run; later, a new value is drift
-                compared = resource
+            before, resource = resource, self._as_checked(vertex, resource)
+            compared = resource if bits & _INITIAL else before  # a new value is drift, except in the first check
         if noop:
             result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
