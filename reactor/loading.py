@@ -122,7 +122,9 @@ def _with_origins(error: ManifestError, urls: Sequence[str], inputs: Inputs) -> 
         ]
         return problem._replace(notes=(*problem.notes, *notes))
 
-    return ManifestError([with_origin(each) for each in error.diagnostics], error.files, error.texts)
+    found = ManifestError([with_origin(each) for each in error.diagnostics], error.files, error.texts)
+    found.valid, found.invalid_names = error.valid, error.invalid_names
+    return found
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs) -> LoadedManifest:

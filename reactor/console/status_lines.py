@@ -68,7 +68,9 @@ def _last_run(answer: dict[str, Any], style: Style, now: float) -> Iterable[str]
         yield from _problems(refused)
         which = "run before"
     if (ended := answer["ended"]) is not None:
-        yield f"at the end of the {which}, {clock(ended['time'], now)} ({escaped(ended['reason'])})"
+        skipped = ended.get("skipped", 0)
+        unseen = f"; {skipped} skipped, and shown as before it" if skipped else ""
+        yield f"at the end of the {which}, {clock(ended['time'], now)} ({escaped(ended['reason'])}){unseen}"
     elif answer["counts"]:
         yield f"at the end of the {which}"
 

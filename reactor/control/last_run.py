@@ -53,15 +53,19 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
 
 
 def _last_end(history: History) -> tuple[dict[str, Any] | None, int]:
-    """When and why the last run ended, and the id of the end of the run before it.
+    """When and why the last run ended, how many it skipped, and the id of the end of the run before it.
 
-    One that left events after all ends was killed.
+    One that left events after all ends was killed. The journal does not say which resources a run has skipped.
     """
     ends = history.last_ends()
     if (newest := history.latest(1)) and newest[0].id > (last := ends[0].id if ends else 0):
-        return {"time": newest[0].time, "reason": "killed: it recorded no end"}, last
+        return {"time": newest[0].time, "reason": "killed: it recorded no end", "skipped": 0}, last
     end, former = (*ends, None, None)[:2]
-    return end and {"time": end.time, "reason": end.record["reason"]}, 0 if former is None else former.id
+    if end is None:
+        return None, 0
+    skipped = end.record["counts"]["skipped"]
+    ended = {"time": end.time, "reason": end.record["reason"], "skipped": skipped}
+    return ended, 0 if former is None else former.id
 
 
 def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:

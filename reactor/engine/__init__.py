@@ -9,7 +9,7 @@ The scheduler decides which vertex is checked next. It does no I/O and reads no 
 
 - ``scheduler``: its interface; ``scheduler_batches``: its calls for many vertices at once; ``scheduler_status``: whether
   all of it is at rest or converged;
-- ``readiness``: which vertices wait for others; ``blocking``: which are blocked by failures;
+- ``readiness``: which vertices wait for others, and which is next; ``blocking``: which are blocked by failures;
 - ``retries``: when a failed vertex is checked again; ``delay_queue``: vertices that wait for a time;
 - ``limits``: the limits set in ``meta``; ``admission``: enforces limits on starts, and forms batches of vertices that
   are applied together, such as packages;

@@ -35,7 +35,7 @@ class Dispatcher:
         self.scheduler = scheduler
         self.vertex_table = vertex_table
         self.recorder = recorder
-        self.pool = WorkerPool(self, scheduler.jobs, slice_seconds)
+        self.pool = WorkerPool(self, scheduler.most_at_once, slice_seconds)
         self.wakeup = Wakeup(scheduler.delay_queue.next_time)
         self._timers = scheduler.delay_queue.timers
         self.is_stopping = False
@@ -144,9 +144,8 @@ class Dispatcher:
             self.pool.wake()
 
     def allow_workers(self) -> None:
-        """Allow one worker for each job, each vertex of a batch (a batch is one job), and each released job."""
-        scheduler = self.scheduler
-        self.pool.allow(scheduler.jobs + len(scheduler.batches.batch) + len(scheduler.without_job))
+        """Allow as many workers as vertices may run now."""
+        self.pool.allow(self.scheduler.most_at_once)
 
     def _on_deadline(self) -> None:
         self.scheduler.elapsed(trio.current_time())

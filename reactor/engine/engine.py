@@ -108,6 +108,7 @@ class Engine:
             default_retry=UNLIMITED if self.options.watch else 0,
             fail_fast=self.options.fail_fast,
             limits=self.vertex_table.limits,
+            needs_job=self.vertex_table.needs_job,
         )
 
     def _make_vertex_checks(self, slot_gate: SlotGate | None) -> VertexChecks:
@@ -251,8 +252,7 @@ class Engine:
 
     def _adjust(self, options: RunOptions) -> None:
         self.options = self.options._replace(jobs=options.jobs, fail_fast=options.fail_fast)
-        self.scheduler.jobs = options.jobs
-        self.scheduler.fail_fast = options.fail_fast
+        self.scheduler.jobs, self.scheduler.fail_fast = options.jobs, options.fail_fast
         self.dispatcher.allow_workers()
 
     def _start_watching(self, nursery: trio.Nursery) -> None:

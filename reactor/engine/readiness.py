@@ -1,4 +1,4 @@
-"""Which vertices are active (dirty or running), and which must wait because of that.
+"""Which vertices are active (dirty or running), which must wait because of that, and which of those that may start is next.
 
 `Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: active, or themselves
 waiting. It is zero exactly when no ancestor is active, so the order is kept without ever walking up the graph. A
@@ -8,10 +8,14 @@ depends only on what is below the vertex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence, Sized
 from itertools import compress, count
 
 from reactor.graph.topology import Adjacency
+
+_MOST_URGENT = 8
+"""How many vertices that drifted are taken in a row while others are ready."""
 
 
 class Readiness:
@@ -146,3 +150,71 @@ class Readiness:
             self.active_count -= 1
             return True
         return False
+
+
+class ReadyQueue:
+    """The ready vertices, first come, first served, with two exceptions.
+
+    Those that drifted go before the others, at most `_MOST_URGENT` in a row. While all jobs are in use, those that need none
+    overtake those that do: ``needs_job`` has a byte for each vertex. A vertex may be in it several times, and by mistake.
+    """
+
+    def __init__(self, needs_job: Sequence[int]) -> None:
+        self._needs_job = needs_job
+        self._usual: deque[int] = deque()
+        self._overtaken: deque[int] = deque()
+        self._urgent: dict[int, None] = {}
+        self._urgent_without_job: dict[int, None] = {}
+        self._urgent_in_a_row = 0
+        self.append = self._usual.append
+        self.extend = self._usual.extend
+
+    def __bool__(self) -> bool:
+        return bool(self._usual or self._urgent or self._urgent_without_job or self._overtaken)
+
+    @property
+    def may_overtake(self) -> bool:
+        """Whether `take_without_job` may return a vertex."""
+        return bool(self._usual or self._urgent_without_job)
+
+    def hasten(self, vertex: int) -> None:
+        """Let ``vertex``, which drifted while all jobs are in use, go before those of a pass over many."""
+        (self._urgent if self._needs_job[vertex] else self._urgent_without_job)[vertex] = None
+
+    def take(self) -> int | None:
+        """The next vertex where there is a job for it; None if there is none."""
+        others = self._overtaken or self._usual
+        if (vertex := self._take_urgent(self._urgent_without_job or self._urgent, others)) is not None:
+            return vertex
+        return others.popleft() if others else None
+
+    def take_without_job(self) -> int | None:
+        """The next vertex that needs no job; None if there is none."""
+        usual, needs_job = self._usual, self._needs_job
+        if (vertex := self._take_urgent(self._urgent_without_job, usual)) is not None:
+            return vertex
+        while usual:
+            if not needs_job[vertex := usual.popleft()]:
+                return vertex
+            self._overtaken.append(vertex)
+        return self._take_urgent(self._urgent_without_job, usual)
+
+    def _take_urgent(self, urgent: dict[int, None], others: Sized) -> int | None:
+        if urgent and (not others or self._urgent_in_a_row < _MOST_URGENT):
+            self._urgent_in_a_row += 1
+            del urgent[vertex := next(iter(urgent))]
+            return vertex
+        self._urgent_in_a_row = 0
+        return None
+
+    def first(self, active: Sequence[int]) -> int | None:
+        """The next vertex of those that have not drifted, which stays; drops those before it that are not ``active``."""
+        others = self._overtaken or self._usual
+        while others and not active[others[0]]:
+            others.popleft()
+        return others[0] if others else None
+
+    def clear(self) -> None:
+        """Drop all."""
+        for each in (self._usual, self._overtaken, self._urgent, self._urgent_without_job):
+            each.clear()

@@ -17,7 +17,6 @@ It is informed by `mark`, `finished`, `elapsed`, `reshape` and ``order.hold``; `
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Collection, Mapping
 
 from reactor.engine.admission import Admission
@@ -26,7 +25,7 @@ from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.limits import UNLIMITED, Limits
 from reactor.engine.outcome import Outcome
-from reactor.engine.readiness import Readiness
+from reactor.engine.readiness import Readiness, ReadyQueue
 from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.retries import Retries, causes_left
 from reactor.engine.scheduler_batches import SchedulerBatches
@@ -39,14 +38,13 @@ _BAD = (Outcome.FAILED, *_UNWELL)
 _DRIFT = int(Cause.DRIFT)
 _CHECK_ONLY = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
-_MOST_URGENT = 8
-"""How many vertices that drifted start in a row while others are ready."""
 
 
 class Scheduler(SchedulerBatches):
     """The state of every vertex of one graph.
 
-    ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
+    ``jobs`` limits how many run at once that need a job, and how many more that need none. ``needs_job`` has a byte for each
+    vertex; by default all do, and one with a group must. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
     only failed vertices and their ancestors start while `blocking` has a root failure. Times are on a steady clock.
     """
 
@@ -58,6 +56,7 @@ class Scheduler(SchedulerBatches):
         default_retry: int = UNLIMITED,
         fail_fast: bool = False,
         limits: Mapping[int, Limits] | None = None,
+        needs_job: bytearray | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.topology = topology
@@ -77,15 +76,14 @@ class Scheduler(SchedulerBatches):
         self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
         self._due_causes = bytearray(topology.size)
         self.without_job: set[int] = set()
-        """Running vertices that have released their jobs."""
+        """Running vertices that have released their jobs, or need none."""
         self.running_causes: dict[int, int] = {}
         """Why each running vertex runs, as the bits of a `Cause`."""
         self.running: Collection[int] = self.running_causes.keys()
         self._gone: set[int] = set()
         self._paused: set[int] = set()
-        self._ready: deque[int] = deque()
-        self._urgent: dict[int, None] = {}
-        self._urgent_in_a_row = 0
+        self._needs_job = bytearray(b"\1" * topology.size) if needs_job is None else needs_job
+        self._ready = ReadyQueue(self._needs_job)
 
     # ---- what happened ----
 
@@ -112,12 +110,6 @@ class Scheduler(SchedulerBatches):
         self._schedule(vertex, start, now)
         self._hasten(vertex, cause)
 
-    def mark_all(self, cause: Cause) -> None:
-        """Mark every vertex at the start, when none is marked. Does the same as a `mark` of each, and much faster."""
-        self._due_causes = bytearray(bytes((cause,)) * self.topology.size)
-        self.order.begin_all(self.topology.indegree)
-        self._ready.extend(v for v, waiting in enumerate(self.order.waiting) if not waiting)
-
     def pause(self, vertex: int) -> None:
         """Do not start ``vertex`` until `unpause`. Its descendants wait only once a check of it is due."""
         self._paused.add(vertex)
@@ -132,19 +124,22 @@ class Scheduler(SchedulerBatches):
         """Start the next vertex that may start, and return it; None if there is none."""
         if self.batches.followers:
             return self.batches.followers.popleft()
-        while (self._ready or self._urgent) and self._has_room:
-            if self._urgent and (not self._ready or self._urgent_in_a_row < _MOST_URGENT):
-                self._urgent_in_a_row += 1
-                del self._urgent[vertex := next(iter(self._urgent))]
-            else:
-                self._urgent_in_a_row, vertex = 0, self._ready.popleft()
+        while (vertex := self._take()) is not None:
             if self.order.active[vertex] and self._start(vertex, now):
                 self.active += 1
                 if vertex in self.batches.of:
                     others = self.batches.others_of(vertex)
                     self.batches.lead(vertex, [each for each in others if self._start(each, now)])
+                elif not self._needs_job[vertex] and self._has_room_without_job:
+                    self.without_job.add(vertex)
                 return vertex
         return None
+
+    def _take(self) -> int | None:
+        """The next ready vertex; None if there is none, or no room for it."""
+        if self._has_room:
+            return self._ready.take()
+        return self._ready.take_without_job() if self._has_room_without_job else None
 
     def release_job(self, vertex: int) -> None:
         """The run of ``vertex`` no longer uses a job."""
@@ -206,6 +201,7 @@ class Scheduler(SchedulerBatches):
         self.topology = topology
         self._admission.reshape(limits)
         self._due_causes += bytes(topology.size - len(self._due_causes))
+        self._needs_job.extend(b"\1" * (topology.size - len(self._needs_job)))
         untold = self.refreshes.reshape(topology, gone)
         for vertex in untold:
             self._due_causes[vertex] |= _REFRESH
@@ -233,11 +229,20 @@ class Scheduler(SchedulerBatches):
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` may return a vertex."""
-        return bool(self.batches.followers) or (bool(self._ready or self._urgent) and self._has_room)
+        if self.batches.followers:
+            return True
+        return (
+            bool(self._ready) if self._has_room else self._ready.may_overtake and self._has_room_without_job
+        )
 
     @property
     def _has_room(self) -> bool:
         return self.active - len(self.without_job) < self.jobs
+
+    @property
+    def _has_room_without_job(self) -> bool:
+        """Whether a vertex that needs no job may start without one. With a single job, all go one after the other."""
+        return len(self.without_job) < self.jobs > 1
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or why a check of it is due."""
@@ -246,7 +251,7 @@ class Scheduler(SchedulerBatches):
     def _hasten(self, vertex: int, cause: Cause) -> None:
         """Let a vertex that drifted go before those of a pass over many, which may wait for long."""
         if int.__and__(cause, _DRIFT) and not self._has_room:
-            self._urgent[vertex] = None
+            self._ready.hasten(vertex)
 
     def _may_start(self, vertex: int) -> bool:
         return (
@@ -342,5 +347,4 @@ class Scheduler(SchedulerBatches):
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()
-        self._urgent.clear()
         self._ready.extend(filter(self._may_start, order.active_vertices()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from reactor.engine.admission import BatchScheduler
 from reactor.engine.blocking import Blocking
 from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.readiness import Readiness
@@ -15,6 +16,9 @@ class SchedulerStatus(ABC):
     """The questions about a scheduler, most of them about it as a whole. `Scheduler` has the state."""
 
     active: int
+    jobs: int
+    without_job: set[int]
+    batches: BatchScheduler
     order: Readiness
     blocking: Blocking
     delay_queue: DelayQueue
@@ -24,7 +28,12 @@ class SchedulerStatus(ABC):
     @property
     @abstractmethod
     def has_ready(self) -> bool:
-        """Whether a vertex may be ready."""
+        """Whether `next_ready` may return a vertex."""
+
+    @property
+    def most_at_once(self) -> int:
+        """The most vertices that may run now: for each job one, or a whole batch, and those without a job."""
+        return self.jobs + len(self.batches.batch) + max(self.jobs, len(self.without_job))
 
     @property
     def under_way(self) -> bool:

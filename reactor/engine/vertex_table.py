@@ -82,6 +82,8 @@ class VertexTable:
         self.resources: list[Resource] = []
         self.limits: dict[int, Limits] = {}
         """Only the vertices that have limits of their own."""
+        self.needs_job = bytearray()
+        """For each vertex, whether a check of it takes a job."""
         self._present: dict[int, None] = {}  # a set takes five times the memory
         self.present: KeysView[int] = self._present.keys()
         """The vertices of the graph in force."""
@@ -182,6 +184,7 @@ class VertexTable:
             else:  # new numbers are in order
                 self.refs.append(resource.ref)
                 self.resources.append(resource)
+                self.needs_job.append(1)
         for vertex, deferred in change.deferred.items():  # the values are equal now, but may differ later
             known = self.resources[vertex]
             declare(known, known.declared._replace(deferred=deferred))
@@ -206,6 +209,7 @@ class VertexTable:
             limits = limits._replace(group=group)
         if resource.slot is not None:
             limits = limits._replace(slot=resource.slot)
+        self.needs_job[vertex] = resource.needs_job or limits.group is not None
         self.limits.pop(vertex, None)
         if limits is not DEFAULT_LIMITS:
             self.limits[vertex] = limits

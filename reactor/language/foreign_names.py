@@ -184,12 +184,24 @@ _GO_FUNCTIONS: Final = {
     "regexReplace": "did you mean regexReplaceAll?",
     "required": "a missing value is an error by itself: it is not needed",
     "sha256": "did you mean sha256sum?",
-    "toYaml": "did you mean toPrettyJson? JSON is YAML, too",
+    "toJSON": "did you mean toJson?",
+    "toJSONPretty": "did you mean toPrettyJson?",
+    "toTOML": "name a TOML file in the kind setting, or write the lines",
+    "toToml": "name a TOML file in the kind setting, or write the lines",
+    "toYAML": "did you mean toYaml?",
+    "parseJSON": "did you mean fromJson?",
+    "parseYAML": "write the YAML into the data of the manifest: .Data has it",
+    "base64Decode": "did you mean b64dec?",
+    "base64Encode": "did you mean b64enc?",
+    "toLower": "did you mean lower?",
+    "toTitle": "did you mean title?",
+    "toUpper": "did you mean upper?",
+    "trimSpace": "did you mean trim?",
     "to_json": "did you mean toJson?",
-    "to_yaml": "did you mean toPrettyJson? JSON is YAML, too",
+    "to_yaml": "did you mean toYaml?",
     "tpl": "a text of the data is not a template: write what it holds into the template itself",
 }
-"""Function of Helm, sprig or Ansible -> what to write in a Go template."""
+"""Function of Helm, consul-template, sprig or Ansible -> what to write in a Go template."""
 
 
 _JET_FUNCTIONS: Final = {"toJSON": "json", "toJson": "json", "to_json": "json", "trim": "trimSpace"}

@@ -305,6 +305,11 @@ class Resource(_TypedByState[State], Presentation, SharedDefaults, ABC):
         """Whether what this creates on the host may show a secret."""
         return bool(self.secrets)
 
+    @property
+    def needs_job(self) -> bool:
+        """Whether a check may take long, as that of a command: so it takes one of the ``jobs`` of a run."""
+        return True
+
     def has_same_inputs(self, other: Self) -> bool:  # noqa: ARG002 - most have properties only
         """Whether ``other``, with equal properties, also gets the same from all other sources of the desired state."""
         return True

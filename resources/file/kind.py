@@ -56,6 +56,9 @@ _RARELY_CLAIMED = frozenset(("recurse", *_CLAIMED_IF_GIVEN))
 _RARE_DEPENDENCIES = frozenset(("source", "template", "target", "acl", "validate_with", "verify_with"))
 """Properties with paths or accounts that the file depends on, besides its directory, owner and group."""
 
+_NEEDING_JOB = frozenset(("source", "template", "recurse", "validate_with", "verify_with"))
+"""Properties with which a check may take long."""
+
 
 class File(Resource[FileState], kind="file", providers=("posix",)):
     """Manage one file, directory or symlink: existence, content, owner, group and mode.
@@ -311,6 +314,16 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def holds_secrets(self) -> bool:
         """Whether the content may show a secret: of a property, or of the data of the template."""
         return bool(self.secrets) or (self.template is not None and self.rendered.is_secret)
+
+    @property
+    def needs_job(self) -> bool:
+        """Whether it runs a command, renders a template, asks a server, or has a whole tree."""
+        if _NEEDING_JOB.isdisjoint(self.__dict__):  # as most; a default value is slow to read
+            return False
+        is_local = self.source is None or not is_url(self.source)
+        return (
+            not (is_local and self.template is self.validate_with is self.verify_with is None) or self.recurse
+        )
 
     def has_same_inputs(self, other: Self) -> bool:
         """Whether the manifest's data, as far as a template sees them, are the same."""

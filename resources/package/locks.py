@@ -1,11 +1,15 @@
-"""Waits for the locks of package managers that other processes hold."""
+"""Waits for the locks of package managers that other processes hold, and finds out who may take them."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 import trio
 
-from reactor import emit_output
+from reactor import ResourceError, emit_output
 from reactor.hostfs import lock_holder
+from reactor.resources.process import missing_rights
 
 POLL_INTERVAL = 0.2
 """Seconds between two checks: the kernel reports a free lock only to a process that takes it."""
@@ -19,6 +23,24 @@ async def released(*paths: str) -> None:
             reported = held
             emit_output(f"{waiting_for(held[0])} (it holds {held[1]})")
         await trio.sleep(POLL_INTERVAL)
+
+
+def refuse_forbidden(paths: Iterable[str]) -> None:
+    """Raise ResourceError if this process may not take the locks ``paths``: no package manager that it starts may.
+
+    The kernel is asked, so access lists count.
+    """
+    if (needed := missing_rights()) is None:
+        return
+    for path in paths:
+        may_make = not os.path.lexists(path) and os.access(
+            os.path.dirname(path), os.W_OK | os.X_OK, effective_ids=True
+        )
+        if not (may_make or os.access(path, os.W_OK, effective_ids=True)):
+            words = (
+                f"packages can't be changed: permission denied to write {path}, which package managers lock"
+            )
+            raise ResourceError(words, needed)
 
 
 def waiting_for(holder: int) -> str:

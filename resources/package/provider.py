@@ -14,7 +14,7 @@ from reactor.resources.enumeration import listed
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.database import Database, stamps_of
 from reactor.resources.package.error_lines import cause_of, error_lines, failed_scripts
-from reactor.resources.package.locks import released
+from reactor.resources.package.locks import refuse_forbidden, released
 from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import (
@@ -89,11 +89,17 @@ class Provider(PackageObserver):
             return Applied(refusals, _notes_for_each(changed, others))
 
     async def preflight(self, desired: Desired) -> None:
-        """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
+        """Raise the ResourceError of `apply` for a package in no repository, or where this user may change none.
+
+        Fetches package lists as `apply` does.
+        """
         self._catalog.want(desired.name)
         async with self._one_at_a_time:
             change = plan_package(desired, await self._observe(desired), self.compare)
-            if change is None or change.step.is_removal or change.step.is_mark:
+            if change is None:
+                return
+            refuse_forbidden(self.database.locks)
+            if change.step.is_removal or change.step.is_mark:
                 return
             if desired.source is not None:
                 await self._check_file(desired)

@@ -246,7 +246,7 @@ INCLUDED = {
     "{% include 'gone' ignore missing %}{% include ['gone', 'in.j2'] %}{% include Data.x %}",
     "in.j2": "{% if %}",
     "a.tmpl": '{{ if false }}{{ template "gone.tmpl" . }}{{ end }}{{ template "lib.tmpl" }}{{ template "defined" }}'
-    '{{ readFile "x" }}{{ lookup "data.x" "" }}{{ render "x" . }}{{ and 1 (toYaml .) }}{{ uper "x" }}',
+    '{{ readFile "x" }}{{ lookup "data.x" "" }}{{ render "x" . }}{{ and 1 (toYAML .) }}{{ uper "x" }}',
     "lib.tmpl": '{{ define "defined" }}{{ end }}{{ b64encode "x" }}',
     "a.jet": "[[ include 'gone' ]][[ include 'in' ]][[ includeIfExists('gone') ]][[ include .x ]]".replace(
         "'", '"'
@@ -268,8 +268,8 @@ def test_unknown_functions_and_what_is_wrong_in_included_templates_is_found_with
         f"warning: {root}/a.tmpl:1:18: there is no template gone.tmpl: it is looked up from {root}",
         f"warning: {root}/a.jet:1:4: there is no template gone or gone.jet: it is looked up from {root}",
         f"{root}/in.j2:1:1: error[R0306]: Expected an expression, got 'end of statement block'",
-        f'{root}/a.tmpl:1:171: error[R0306]: function "toYaml" not defined',
-        "hint: did you mean toPrettyJson? JSON is YAML, too",
+        f'{root}/a.tmpl:1:171: error[R0306]: function "toYAML" not defined',
+        "hint: did you mean toYaml?",
         f'{root}/a.tmpl:1:186: error[R0306]: function "uper" not defined',
         "hint: did you mean upper?",
         f'{root}/lib.tmpl:1:35: error[R0306]: function "b64encode" not defined',

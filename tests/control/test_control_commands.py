@@ -67,8 +67,10 @@ def stuck():
     )
 
 
-def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest, tmp_path):
-    with spawned("run", manifest(FILES)):
+def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest, tmp_path, run_once):
+    path = manifest(FILES)
+    assert run_once(path)[0] == 0
+    with spawned("run", path):
         converged()
         code, out, err = call("pause", f"file#{tmp_path}/a", "--for", "2h", "--reason", "ask Ada")
         assert (code, err) == (0, "")

@@ -17,6 +17,7 @@ from reactor.control.pause_file import PauseFile
 from reactor.control.protocol import StatusQuery
 from reactor.control.refused_run import read_refused_run
 from reactor.control.status_table import EngineStatus, ResourceStatus, record_of
+from reactor.engine.events import Ended, Result
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 from reactor.resources.exec import Exec
@@ -39,6 +40,16 @@ def test_a_refresh_that_a_killed_run_left_pending_is_shown_until_its_resource_le
     with closing(Journal.open(str(tmp_path), "site.yaml", sys.stderr.write)) as journal:
         journal.prepare_generation({})()
     assert status_of(tmp_path)["resources"] == []
+
+
+def test_it_is_said_that_what_was_skipped_was_not_looked_at(tmp_path: Path):
+    counts = {str(result): 0 for result in Result} | {"ok": 1, "skipped": 2}
+    with closing(Journal.open(str(tmp_path), "site.yaml", sys.stderr.write)) as journal:
+        journal.record(Ended(time.time(), counts, 0, 0.1, "nothing is left to do", 0))
+    left = status_of(tmp_path)
+    assert left["ended"]["skipped"] == 2
+    first = status_text(left, Style(False), time.time()).splitlines()[0]
+    assert first.endswith(" (nothing is left to do); 2 skipped, and shown as before it")
 
 
 def status_of(directory: Path):

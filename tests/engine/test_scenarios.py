@@ -23,6 +23,7 @@ from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.relations import Relations
 from reactor.resource.watch import Watch, Watcher
+from reactor.resources.exec import Exec
 from reactor.resources.scaffold import Scaffold
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
@@ -726,3 +727,16 @@ async def test_a_wall_clock_that_steps_back_disturbs_nothing(autojump_clock, mon
         story.drift("scripted#b")
         await story.converged(times=2)
     assert len(b.script.applies) == 2
+
+
+# ---- files beside commands ----
+
+
+async def test_files_do_not_wait_for_the_jobs_that_commands_have_taken(tmp_path):
+    """The commands end when the file is there."""
+    path = tmp_path / "f"
+    commands = [Exec(name=f"sh -c 'until test -e {path}; do sleep 0.02; done; true {n}'") for n in range(5)]
+    file = managed(path, content="x")
+    with trio.fail_after(30):
+        ended, _ = await converge_once(*commands, file, options=RunOptions(jobs=2))
+    assert ended.counts["changed"] == 6

@@ -55,6 +55,34 @@ def test_what_drifts_goes_before_a_long_pass_and_does_not_stop_it():
     assert passed == [1, 2, 3, 4, 5]
 
 
+def test_what_needs_no_job_overtakes_what_waits_for_one_but_does_not_take_its_turn():
+    needs_job = bytearray([1] * 10 + [0] * 10)
+    scheduler = Scheduler(Topology.of_edges(20, []), jobs=2, needs_job=needs_job)
+    scheduler.mark_all(Cause.INITIAL)
+    slow = [scheduler.next_ready(0.0), scheduler.next_ready(0.0)]
+    assert slow == [0, 1]
+    for vertex in range(10, 18):
+        run(scheduler, vertex)
+    assert [scheduler.next_ready(0.0) for _ in range(3)] == [18, 19, None], "both are slow for once"
+    assert not scheduler.has_ready
+    scheduler.finished(1, Outcome.OK, 0.0)
+    assert scheduler.next_ready(0.0) == 2
+    scheduler.finished(18, Outcome.OK, 0.0)
+    scheduler.mark(18, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == 18
+    for vertex in range(2, 9):
+        scheduler.finished(vertex, Outcome.OK, 0.0)
+        assert scheduler.next_ready(0.0) == vertex + 1
+
+
+def test_with_one_job_all_go_one_after_the_other():
+    scheduler = Scheduler(Topology.of_edges(2, []), jobs=1, needs_job=bytearray(2))
+    scheduler.mark_all(Cause.INITIAL)
+    assert [scheduler.next_ready(0.0), scheduler.next_ready(0.0)] == [0, None]
+    scheduler.finished(0, Outcome.OK, 0.0)
+    assert scheduler.next_ready(0.0) == 1
+
+
 class CountedList(list):
     """How often something in it was looked at."""
 

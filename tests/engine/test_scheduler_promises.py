@@ -66,14 +66,18 @@ class Lives(RuleBasedStateMachine):
         ends=endings,
         limits=st.lists(limits(), min_size=MOST, max_size=MOST),
         jobs=st.integers(1, 4),
+        needs_job=st.lists(st.booleans(), min_size=MOST, max_size=MOST),
         held=st.sets(vertices, max_size=MOST),
         fail_fast=st.booleans(),
         seed=st.none() | st.integers(0, 2**32),
     )
-    def build(self, *, edges, ends, limits, jobs, held, fail_fast, seed):
+    def build(self, *, edges, ends, limits, jobs, needs_job, held, fail_fast, seed):
         """With a ``seed`` the graph is large."""
         self.size = MOST if seed is None else LARGE
         self.limits = [limits[v % MOST] for v in range(self.size)]
+        self.needs_job = bytearray(
+            needs_job[v % MOST] or self.limits[v].group is not None for v in range(self.size)
+        )
         edges = edges if seed is None else sparse(seed, LARGE)
         self.now = 0.0
         self.fail_fast = fail_fast
@@ -84,6 +88,7 @@ class Lives(RuleBasedStateMachine):
             jobs=jobs,
             fail_fast=fail_fast,
             limits=dict(enumerate(self.limits)),
+            needs_job=self.needs_job,
             rng=random.Random(1),
         )
         self.present = set(range(self.size))
@@ -95,6 +100,7 @@ class Lives(RuleBasedStateMachine):
         self.held = set()
         self.starts = [0] * self.size
         self.jobs = jobs
+        self.needed_job = {}  # by vertex, when it started last
         for v in held:
             self.hold(v)
         self.scheduler.mark_all(Cause.INITIAL)
@@ -145,7 +151,7 @@ class Lives(RuleBasedStateMachine):
                 self.running[v] = False
         for v in changed | new:
             self.debouncer.pop(v, None)
-            self.limits[v] = self.limits[v - 1]
+            self.limits[v], self.needs_job[v] = self.limits[v - 1], self.needs_job[v - 1]
         self.failed -= changed | gone
         self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed | new, gone)
         for v in changed | new:
@@ -228,7 +234,11 @@ class Lives(RuleBasedStateMachine):
         self.started(v)
         while self.scheduler.batches.followers:
             self.started(self.scheduler.next_ready(self.now))
-        assert len({id(self.scheduler.batches.batch.get(v, v)) for v in self.running}) <= self.jobs
+        batches = self.scheduler.batches.batch
+        with_job = {id(batches.get(v, v)) for v in self.running if v in batches or self.needed_job[v]}
+        others = sum(v not in batches and not self.needed_job[v] for v in self.running)
+        assert len(with_job) <= self.jobs
+        assert len(with_job) + others <= (1 if self.jobs == 1 else 2 * self.jobs)
         return v
 
     def started(self, v):
@@ -257,6 +267,7 @@ class Lives(RuleBasedStateMachine):
             self.refresh_owed.discard(v)
             self.debouncer.pop(v, None)
         self.starts[v] += 1
+        self.needed_job[v] = self.needs_job[v]
 
     def is_stopped(self, v):
         """Whether it has nothing to do with what failed, and so does not start under ``fail_fast``."""

@@ -21,6 +21,7 @@ from loopback import LoopbackServer
 from processes_of_cli import wait_until
 
 from reactor import ManifestError, load
+from reactor.cli.running.foresight import template_findings
 from reactor.cli.running.last_valid import LastValidLoader
 from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
@@ -123,6 +124,18 @@ def test_an_archive_is_fetched_once_and_paths_start_in_it(server, tmp_path):
     assert len(server.asked) == 2
     assert Path(load(first).graph.resources[f"file#{tmp_path}/out"].source).read_text() == "one"
     assert warnings == []
+
+
+def test_an_error_of_a_manifest_from_elsewhere_hides_none_of_its_templates(server, tmp_path):
+    text, _ = manifest(tmp_path, "")
+    text = text.replace("source: files/it", "template: files/it").replace(
+        "}}]}]", "}}, {/x: {ensure: presnt}}]}]"
+    )
+    server.body = archive(("site/manifest.yaml", text), ("site/files/it", "{% if x %}"))
+    with pytest.raises(ManifestError) as caught:
+        load(server.url, Inputs(cache=str(tmp_path / "cache")))
+    found = template_findings(caught.value.valid, caught.value.invalid_names)
+    assert found.errors[0].message.startswith("Unexpected end of template")
 
 
 def test_an_archive_is_rendered_as_a_file_is(server, tmp_path):

@@ -5,9 +5,10 @@ import re
 import time
 
 import pytest
+import yaml
 from template_worlds import cases, render, rendered
 
-from reactor.language.templates import TemplateError
+from reactor.language.templates import Limits, TemplateError, template_engine
 
 CONTEXT, CASES = cases("go-cases.yaml")
 
@@ -53,7 +54,7 @@ def test_where_it_says_more_than_go_it_says_it_with_line_and_column(source, mess
     ("name", "hint"),
     [
         ("uper", "did you mean upper?"),
-        ("toYaml", "did you mean toPrettyJson? JSON is YAML, too"),
+        ("toJSONPretty", "did you mean toPrettyJson?"),
         ("b64encode", "did you mean b64enc?"),
         ("required", "a missing value is an error by itself: it is not needed"),
     ],
@@ -62,6 +63,32 @@ def test_a_function_that_is_nearly_known_or_of_helm_is_answered_with_the_one_her
     with pytest.raises(TemplateError) as caught:
         render("go", "{{ " + name + " .n }}")
     assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": [1, {"c": None}], "a": "0o17"}, "a: '0o17'\nb:\n- 1\n- c: null"),
+        ("a: b", "'a: b'"),
+        ("plain", "plain"),
+        (7, "7"),
+        ([], "[]"),
+        ({"text": "two\nlines\n"}, "text: 'two\n\n  lines\n\n  '"),
+    ],
+)
+def test_yaml_is_written_as_helm_does_without_a_last_newline(value, text):
+    assert render("go", "{{ toYaml .v }}|{{ .v | mustToYaml }}", {"v": value}) == f"{text}|{text}"
+    assert yaml.safe_load(text) == value
+
+
+def test_a_list_that_contains_itself_is_no_yaml():
+    with pytest.raises(TemplateError, match="characters"):
+        template_engine("go", Limits(characters=1000)).compile(
+            '{{ $d := dict }}{{ $_ := set $d "x" $d }}{{ toYaml $d }}',
+            name="t",
+            delimiters=None,
+            loader={}.get,
+        ).render({}, {})
 
 
 def test_texts_are_cut_between_characters_and_never_inside_of_one():

@@ -5,7 +5,11 @@ import time
 import pytest
 from template_worlds import render
 
+from reactor.language.errors import LimitFault
 from reactor.language.templates import Limits, TemplateError, template_engine
+from reactor.language.templates.budget import limited
+from reactor.language.templates.go.functions import regexes
+from reactor.language.templates.yaml_text import yaml_text
 
 STEPS, CHARACTERS, DEPTH = "steps", "characters", "too deep"
 
@@ -105,3 +109,19 @@ def test_time_is_bounded_too(kind, source):
 
 def test_a_pattern_that_ruins_other_libraries_takes_no_time():
     assert render("go", '{{ regexMatch "(a+)+$" .x }}', {"x": "a" * 50_000 + "b"}) == "false"
+
+
+@pytest.mark.parametrize(
+    ("name", "work"),
+    [
+        ("a list of numbers", lambda budget: budget.charge_value([0] * 5000)),
+        ("a search", lambda _: regexes.match("a", "a")),
+        ("all matches", lambda _: regexes.find_all("a", "a" * 1000, -1)),
+        ("a split", lambda _: regexes.split("a", "a" * 1000, -1)),
+        ("a replacement", lambda _: regexes.replace_literal("a", "a" * 1000, "b")),
+        ("YAML", lambda _: yaml_text(list(range(1000)), 2)),
+    ],
+)
+def test_one_call_with_much_work_ends_when_the_time_is_over(name, work):
+    with limited(Limits(seconds=-1.0)) as budget, pytest.raises(LimitFault, match="takes longer than"):
+        work(budget)

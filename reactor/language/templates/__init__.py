@@ -5,6 +5,7 @@
 - ``missing_values``: reports missing values as errors or warnings;
 - ``engine``: the interface of the engines; ``engines``: the three engines by name;
 - ``literals``, ``values``, ``printf``: literals, values and string formats as in Go, for Go's templates and Jet;
+  ``yaml_text``: writes YAML;
 - ``syntax``: code that the lexers and parsers of these two share; ``parse_cache``: keeps what they have parsed;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser, an evaluator and a renderer each;
 - ``sandbox/``: the same engines, but each rendering runs in a worker process with limits. Manifests use these.

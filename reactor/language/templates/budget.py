@@ -12,6 +12,7 @@ from typing import Any
 from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 
 _STEPS_BETWEEN_CHECKS = 256
+_ITEMS_BETWEEN_CHECKS = 4096
 _HINT = "look for a loop or a recursion that does not end, or simplify the template"
 
 
@@ -92,9 +93,11 @@ class Budget:
 
         A template can make a list that contains itself, or one that contains another list twice, sixty levels deep.
         """
-        waiting = [value]
+        waiting, seen = [value], 0
         while waiting:
-            item = waiting.pop()
+            item, seen = waiting.pop(), seen + 1
+            if seen % _ITEMS_BETWEEN_CHECKS == 0:
+                self.check_time()
             if isinstance(item, str):
                 self.charge_characters(len(item))
             elif isinstance(item, Mapping):

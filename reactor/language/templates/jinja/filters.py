@@ -15,16 +15,14 @@ from jinja2.filters import FILTERS
 
 from reactor.language.errors import Fault
 from reactor.language.json_codec import decode
-from reactor.language.regex import compile_pattern
 from reactor.language.templates.budget import current_budget
-from reactor.language.templates.go.functions.regexes import replaced
+from reactor.language.templates.go.functions.regexes import replaced, searched
+from reactor.language.templates.yaml_text import yaml_text
 
 _REFERENCE: Final = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _HASHES: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 _WIDEST_INDENT: Final = 9
-_LOOKS_LIKE_NUMBER: Final = re.compile(r"[-+]?(?:0o[0-7]+|[\d.]+[eE][-+]?\d+)")
-"""Matches a string that is a number in YAML 1.2, and that PyYAML, which writes YAML 1.1, would not quote."""
 
 
 def plain(value: Any) -> Any:
@@ -58,29 +56,7 @@ def _to_nice_yaml(value: Any, indent: int = 4, sort_keys: bool = True) -> str:
 
 
 def _yaml(value: Any, indent: int, *, sort_keys: bool, flow: bool | None) -> str:
-    import yaml  # noqa: PLC0415 - few templates write YAML, and validate compiles them all
-
-    class Dumper(yaml.SafeDumper):
-        """Writes every value out, without anchors."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
-            return True
-
-    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-        style = "'" if _LOOKS_LIKE_NUMBER.fullmatch(text) else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-    Dumper.add_representer(str, represent)
-    return str(
-        yaml.dump(
-            plain(value),
-            Dumper=Dumper,
-            allow_unicode=True,
-            default_flow_style=flow,
-            indent=_checked(indent),
-            sort_keys=sort_keys,
-        )
-    )
+    return yaml_text(plain(value), _checked(indent), sort_keys=sort_keys, flow=flow)
 
 
 def _checked(indent: int | None) -> int | None:
@@ -154,7 +130,7 @@ def _regex_search(
     text: Any, pattern: str, *groups: str, ignorecase: bool = False, multiline: bool = False
 ) -> Any:
     current_budget().charge_characters(len(_text(text)))
-    found = compile_pattern(_flagged(pattern, ignorecase, multiline)).search(_text(text))
+    found = searched(_flagged(pattern, ignorecase, multiline), _text(text))
     if found is None or not groups:
         return found and found[0]
     return [_REFERENCE.sub(lambda reference: _expanded(found, reference), group) for group in groups]

@@ -16,6 +16,7 @@ from reactor.language.json_codec import decode
 from reactor.language.templates.calls import Functions, takes_strings
 from reactor.language.templates.go.functions.maps import deep_copy
 from reactor.language.templates.values import OwnMap, json_text, string_of
+from reactor.language.templates.yaml_text import yaml_text
 
 
 def from_json(text: str) -> Any:
@@ -50,6 +51,11 @@ def _from_json_or_nothing(text: str) -> Any:
 
 def _json(value: Any) -> str:
     return json_text(value)
+
+
+def _yaml(value: Any) -> str:
+    """Return ``value`` as YAML without the last newline, as Helm does."""
+    return yaml_text(decode(json_text(value, raw=True)), 2).removesuffix("\n").removesuffix("\n...")
 
 
 _dir = takes_strings(lambda path: clean(path[: path.rfind("/") + 1]))
@@ -120,6 +126,7 @@ FUNCTIONS: Functions = {
     "mustToJson": _json,
     "mustToPrettyJson": lambda value: json_text(value, 2),
     "mustToRawJson": lambda value: json_text(value, raw=True),
+    "mustToYaml": _yaml,
     "osBase": base,
     "osClean": clean,
     "osDir": _dir,
@@ -131,6 +138,7 @@ FUNCTIONS: Functions = {
     "toJson": _json,
     "toPrettyJson": lambda value: json_text(value, 2),
     "toRawJson": lambda value: json_text(value, raw=True),
+    "toYaml": _yaml,
     "urlJoin": url_join,
     "urlParse": url_parse,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from reactor.language.regex import compile_pattern
@@ -14,20 +14,35 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
 _META: Final = frozenset(r"\.+*?()|[]{}^$")
 
 
+def searched(pattern: str, text: str) -> Any:
+    """Return the first match in ``text``, or None."""
+    current_budget().check_time()
+    return compile_pattern(pattern).search(text)
+
+
+def _matches(pattern: str, text: str) -> Iterator[Any]:
+    """The matches in ``text``, each a step: a long text has millions."""
+    budget = current_budget()
+    budget.check_time()
+    for found in compile_pattern(pattern).finditer(text):
+        budget.step()
+        yield found
+
+
 def match(pattern: str, text: str) -> bool:
     """Whether ``text`` contains a match."""
-    return compile_pattern(pattern).search(text) is not None
+    return searched(pattern, text) is not None
 
 
 def find(pattern: str, text: str) -> str:
     """Return the first match, or an empty string."""
-    found = compile_pattern(pattern).search(text)
+    found = searched(pattern, text)
     return found[0] if found else ""
 
 
 def find_all(pattern: str, text: str, count: int) -> list[str]:
     """Return at most ``count`` matches; all when ``count`` is negative."""
-    found = [one[0] for one in compile_pattern(pattern).finditer(text)]
+    found = [one[0] for one in _matches(pattern, text)]
     return found if count < 0 else found[:count]
 
 
@@ -37,7 +52,7 @@ def split(pattern: str, text: str, count: int) -> list[str]:
         return []
     parts: list[str] = []
     start = end = 0
-    for found in compile_pattern(pattern).finditer(text):
+    for found in _matches(pattern, text):
         if len(parts) + 1 == count:
             break
         end = found.start()
@@ -66,10 +81,12 @@ def replaced(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
 
     def counted(found: Any) -> str:
         replaced = expand(found)
-        current_budget().charge_characters(len(replaced))
+        budget.step()
+        budget.charge_characters(len(replaced))
         return replaced
 
-    current_budget().charge_characters(len(text))
+    budget = current_budget()
+    budget.charge_characters(len(text))
     return str(compile_pattern(pattern).sub(counted, text))
 
 
