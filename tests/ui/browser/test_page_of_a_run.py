@@ -183,9 +183,16 @@ def test_a_dry_run_has_nothing_to_pause(tab, tmp_path):
         )
 
 
+def as_desired(path):
+    """A file that is ``file("x")`` already: its first check finds it ``ok``."""
+    path.write_text("x")
+    path.chmod(0o644)
+    return path
+
+
 def test_a_new_generation_keeps_what_is_selected_and_in_view(tab, site, tmp_path):
     manifest, url = site
-    stays, leaves, comes = (tmp_path / name for name in ("stays", "leaves", "comes"))
+    stays, leaves, comes = (as_desired(tmp_path / name) for name in ("stays", "leaves", "comes"))
     tab.visit(url)
     write_manifest(manifest, file={stays: file("x"), leaves: file("x")})
     tab.wait_for_state(f"file#{stays}", "ok")
@@ -212,7 +219,7 @@ def test_a_manifest_that_cannot_be_used_is_reported_on_top(tab, site, tmp_path):
 
 
 def test_the_page_finds_its_server_again(tab, tmp_path):
-    first, second, port = tmp_path / "first", tmp_path / "second", free_port()
+    first, second, port = tmp_path / "first", as_desired(tmp_path / "second"), free_port()
     manifest = write_manifest(tmp_path / "site.yaml", file={first: file("x")})
     with served(manifest, port=port) as url:
         tab.visit(url)
