@@ -120,9 +120,8 @@ class VertexChecks:
         else:
             result = await self._check_carefully(vertex, resource, bits, noop, monitor_only)
             before, resource = resource, self._as_checked(vertex, resource)
-            compared = (
-                resource if bits & _INITIAL else before
-            )  # a new value is drift, except in the first check
+            # The first check is compared with the last run. Later, a new value is drift.
+            compared = resource if bits & _INITIAL else before
         if noop:
             result = self._noop_result(vertex, bits, result, monitor_only)
         if resource.has_moving_watches:
