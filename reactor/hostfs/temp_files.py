@@ -101,9 +101,8 @@ _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("list
 
 def temporary_name(base: str, *, same_suffix: bool = False, digits: str = "") -> str:
     """A name for a temporary file that will be renamed to ``base``: a new one, unless it has the 12 ``digits``."""
-    random = (
-        digits or f"{getrandbits(48):012x}"
-    )  # not a secret: open(2) with O_EXCL makes sure that the name is new
+    # Random digits are no secret: open(2) with O_EXCL makes sure that the name is new.
+    random = digits or f"{getrandbits(48):012x}"
     if not same_suffix and len(base) <= _SURELY_SHORT:
         return f".{base}.{random}.reactor"
     stem, suffix = _shortened(base)
