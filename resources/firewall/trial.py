@@ -2,8 +2,8 @@
 
 Before the change, the table as it was goes into a file in the state directory, and a small shell waits in the
 background. When the time is over, the shell renames the file and lets nft read it. What confirms the change removes the
-file first, so one of the two finds it. The file that the shell has renamed stays: as long as it is there, these rules
-are not tried again.
+file first, so one of the two finds it. Once nft has ended, the shell renames the file again. It stays then: as long as it
+is there, these rules are not tried again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from reactor.resources.firewall.ruleset import removal
 from reactor.resources.process import ENVIRONMENT, perform
 
 _KIND: Final = "firewall"
-_PENDING, _REFUSED = "unconfirmed", "taken-back"
+_PENDING, _RETURNING, _REFUSED = "unconfirmed", "returning", "taken-back"
 _MODE: Final = 0o600
-_GUARD: Final = '(trap "" HUP INT QUIT TERM; sleep "$1"; mv "$2" "$3" 2>/dev/null && exec nft -f "$3") &'
-"""A shell script. After the seconds in its first argument, it renames the file and lets nft read it."""
+_GUARD: Final = (
+    '(trap "" HUP INT QUIT TERM; sleep "$1"; mv "$2" "$3" 2>/dev/null && nft -f "$3" && mv "$3" "$4") &'
+)
+"""A shell script. After the seconds in its first argument, it renames the file, lets nft read it, and renames it again."""
 _GRACE: Final = 5.0
 """Seconds after the end of the time in which the guard must have acted."""
 _INTERVAL: Final = 0.2
@@ -36,37 +38,48 @@ _INTERVAL: Final = 0.2
 
 
 class Trial(NamedTuple):
-    """The files of one change: it waits for its proof while ``pending`` exists, and was taken back if ``refused`` exists."""
+    """The names of the file of one change.
+
+    The change waits for its proof while the file is ``pending``, is taken back while it is ``returning``, and was taken
+    back when it is ``refused``.
+    """
 
     pending: str
+    returning: str
     refused: str
 
     @property
     def is_pending(self) -> bool:
-        """Whether the change waits for its proof."""
-        return os.path.exists(self.pending) and not self._is_of_an_earlier_boot
+        """Whether the change waits for its proof, or is taken back now."""
+        return os.path.exists(self._undecided) and not self._is_of_an_earlier_boot
 
     @property
     def is_refused(self) -> bool:
         """Whether it was taken back, or ended by a restart of the host."""
-        return os.path.exists(self.refused) or (os.path.exists(self.pending) and self._is_of_an_earlier_boot)
+        return os.path.exists(self.refused) or (
+            os.path.exists(self._undecided) and self._is_of_an_earlier_boot
+        )
 
     @property
     def file(self) -> str:
         """The file that says that it was taken back."""
-        return self.refused if os.path.exists(self.refused) else self.pending
+        return self.refused if os.path.exists(self.refused) else self._undecided
+
+    @property
+    def _undecided(self) -> str:
+        return self.returning if os.path.exists(self.returning) else self.pending
 
     @property
     def remaining(self) -> float:
         """The seconds that are left for the proof; negative when the time is over."""
         try:
-            return float(_first_line(self.pending)[2]) - time.clock_gettime(time.CLOCK_BOOTTIME)
+            return float(_first_line(self._undecided)[2]) - time.clock_gettime(time.CLOCK_BOOTTIME)
         except (IndexError, ValueError):
             return -_GRACE
 
     @property
     def _is_of_an_earlier_boot(self) -> bool:
-        return _first_line(self.pending)[1:2] != [_boot()]
+        return _first_line(self._undecided)[1:2] != [_boot()]
 
 
 def trial_of(table: str, rules: str) -> Trial | None:
@@ -74,7 +87,7 @@ def trial_of(table: str, rules: str) -> Trial | None:
     if (folder := state_folder(_KIND)) is None:
         return None
     start = f"{folder}/{table}-{rules}"
-    return Trial(f"{start}.{_PENDING}", f"{start}.{_REFUSED}")
+    return Trial(*(f"{start}.{suffix}" for suffix in (_PENDING, _RETURNING, _REFUSED)))
 
 
 async def begin(table: str, trial: Trial, confirm: Confirm) -> None:
@@ -99,7 +112,7 @@ def _write(path: str, text: str) -> None:
 
 def _arm(trial: Trial, seconds: float) -> None:
     subprocess.run(
-        ("/bin/sh", "-c", _GUARD, "reactor-firewall-guard", str(seconds), trial.pending, trial.refused),
+        ("/bin/sh", "-c", _GUARD, "reactor-firewall-guard", str(seconds), *trial),
         cwd="/",
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
@@ -120,14 +133,14 @@ async def prove(trial: Trial, confirm: Confirm) -> None:
             else:
                 await trio.sleep(_INTERVAL)
     await _guard_has_acted(trial)
-    if trial.is_pending:  # the guard was killed
+    if trial.is_pending:  # the guard was killed, or its nft has failed
         await take_back(trial)
     if trial.is_refused:
         raise refusal(trial, confirm)
 
 
 async def _guard_has_acted(trial: Trial) -> None:
-    """Wait until the guard has renamed the file, but not for ever: it may have been killed."""
+    """Wait until the guard has taken the change back, but not for ever: it may have been killed."""
     with trio.move_on_after(_GRACE):
         while trial.is_pending:  # noqa: ASYNC110 - another process does it
             await trio.sleep(_INTERVAL)
@@ -135,8 +148,10 @@ async def _guard_has_acted(trial: Trial) -> None:
 
 async def take_back(trial: Trial) -> None:
     """Take the change back at once, as the guard would. Raises ResourceError."""
-    os.rename(trial.pending, trial.refused)
-    await perform("nft", "-f", trial.refused)
+    with suppress(FileNotFoundError):  # the guard has begun
+        os.rename(trial.pending, trial.returning)
+    await perform("nft", "-f", trial.returning)
+    os.rename(trial.returning, trial.refused)
 
 
 def refusal(trial: Trial, confirm: Confirm) -> ResourceError:
@@ -155,9 +170,12 @@ def forget(table: str) -> None:
 
 
 def _unconfirmed_return(table: str, trial: Trial) -> str | None:
-    """The table before an earlier change that still waits for its proof; None if none waits."""
+    """The table before an earlier change that waits for its proof, or is taken back now; None if there is none."""
     start = glob.escape(os.path.dirname(trial.pending))
-    for path in glob.iglob(f"{start}/{table}-*.{_PENDING}"):
+    for path in (
+        *glob.iglob(f"{start}/{table}-*.{_PENDING}"),
+        *glob.iglob(f"{start}/{table}-*.{_RETURNING}"),
+    ):
         first, _, text = _read(path).partition("\n")
         if first.split()[1:2] == [_boot()]:
             return text

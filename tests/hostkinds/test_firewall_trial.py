@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -86,6 +87,39 @@ async def test_a_change_that_does_not_connect_is_taken_back_and_not_tried_again(
     ended, _ = await converge_once(firewall(WEB, confirm={"connect": listening}))
     assert ended.counts[Result.CHANGED] == 1
     assert "tcp dport 80 accept" in ours()
+
+
+@pytest.fixture
+def slow_return(tmp_path):
+    """An nft that takes its time for the table that was before, and fails while the file ``broken`` is there."""
+    nft_program = shutil.which("nft")
+    shutil.copy(nft_program, real := tmp_path / "nft")
+    (spy := tmp_path / "slow").write_text(
+        f'#!/bin/sh\ncase "$2" in */firewall/*) sleep 0.5; [ ! -e {tmp_path}/broken ] || exit 1;; esac\nexec {real} "$@"\n'
+    )
+    spy.chmod(0o755)
+    subprocess.run(["mount", "--bind", spy, nft_program], check=True)
+    yield tmp_path / "broken"
+    subprocess.run(["umount", nft_program], check=True)
+
+
+@pytest.mark.usefixtures("slow_return")
+async def test_rules_were_taken_back_only_when_nft_has_done_it(state):
+    ended, _ = await converge_once(firewall(WEB, confirm={"seconds": 1, "connect": NOWHERE}))
+    assert ended.counts[Result.FAILED] == 1
+    assert (tables(), files(state)) == ("", [".taken-back"])
+
+
+async def test_a_return_that_fails_is_tried_once_more_and_not_called_one(state, slow_return, monkeypatch):
+    monkeypatch.setattr(trial, "_GRACE", 0.8)
+    slow_return.touch()
+    ended, story = await converge_once(firewall(WEB, confirm={"seconds": 1, "connect": NOWHERE}))
+    assert ended.counts[Result.FAILED] == 1
+    assert "nft failed with exit code 1" in story.checks("firewall#host")[-1].error
+    assert (files(state), "tcp dport 80" in ours()) == ([".returning"], True)
+    slow_return.unlink()
+    await converge_once(firewall(WEB, confirm={"seconds": 1, "connect": NOWHERE}))
+    assert (tables(), files(state)) == ("", [".taken-back"])
 
 
 async def test_without_a_table_before_the_return_is_to_none():
