@@ -58,7 +58,7 @@ def restore(
       reactor restore --diff /etc/ssh/sshd_config
       reactor restore /etc/ssh/sshd_config
       reactor restore --from 3f9a1c27 /etc/ssh/sshd_config
-      reactor restore --since 10m --diff
+      reactor restore --since 10m --list
       reactor restore --since 10m
     """
     from reactor.backup.store import Store, backups_in
