@@ -15,7 +15,6 @@ from reactor.resource.escaping import escaped
 
 if TYPE_CHECKING:
     from reactor.backup.entry import Version
-    from reactor.backup.store import Store
     from reactor.cli.running.restoring_since import Action
 
 
@@ -61,8 +60,6 @@ def restore(
       reactor restore --since 10m --list
       reactor restore --since 10m
     """
-    from reactor.backup.store import Store, backups_in
-
     if listing and (diff or wanted is not None):
         raise click.UsageError("--list can't be used with --diff or --from")
     if wanted is not None and since is not None:
@@ -70,26 +67,31 @@ def restore(
     if path is None and since is None:
         raise click.UsageError("name a PATH, or a time: --since 10m")
     directory = directory_of(state_dir)
-    store = Store(backups_in(directory))
     path = None if path is None else f"/{os.path.abspath(path).lstrip('/')}"
     action: Action = "list" if listing else "diff" if diff else "restore"
     try:
         if since is not None:
-            from reactor.cli.running.restoring_since import Since, restore_since
-
-            restore_since(Since(store, directory, since, path, form), action)
+            _restore_since(directory, since, path, (action, form))
         elif path is not None:
-            _restore_one(store, directory, path, wanted, (action, form))
+            _restore_one(directory, path, wanted, (action, form))
     except PermissionError:
         fail("R0608", f"{directory} can't be read: permission denied", hint_about(directory), 1)
 
 
-def _restore_one(
-    store: Store, directory: str, path: str, wanted: str | None, how: tuple[Action, Format]
-) -> None:
+def _restore_since(directory: str, since: float, path: str | None, how: tuple[Action, Format]) -> None:
+    from reactor.backup.store import Store, backups_in
+    from reactor.cli.running.restoring_since import Since, restore_since
+
+    action, form = how
+    restore_since(Since(Store(backups_in(directory)), directory, since, path, form), action)
+
+
+def _restore_one(directory: str, path: str, wanted: str | None, how: tuple[Action, Format]) -> None:
+    from reactor.backup.store import Store, backups_in
     from reactor.cli.running import restoring
 
     action, form = how
+    store = Store(backups_in(directory))
     if not (versions := store.versions(path)):
         hint = (
             hint_about(directory)
