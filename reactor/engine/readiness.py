@@ -1,4 +1,4 @@
-"""Which vertices are active (dirty or running), which must wait because of that, and which of those that may start is next.
+"""Which vertices are active (dirty or running), which must wait for those, and which one starts next.
 
 `Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: active, or themselves
 waiting. It is zero exactly when no ancestor is active, so the order is kept without ever walking up the graph. A
@@ -155,8 +155,9 @@ class Readiness:
 class ReadyQueue:
     """The ready vertices, first come, first served, with two exceptions.
 
-    Those that drifted go before the others, at most `_MOST_URGENT` in a row. While all jobs are in use, those that need none
-    overtake those that do: ``needs_job`` has a byte for each vertex. A vertex may be in it several times, and by mistake.
+    Vertices that drifted go before the others, at most `_MOST_URGENT` in a row. While all jobs are in use, vertices that need
+    none overtake those that do: ``needs_job`` has a byte for each vertex. The queue may hold a vertex several times, or one that
+    may no longer start: the scheduler checks that.
     """
 
     def __init__(self, needs_job: Sequence[int]) -> None:

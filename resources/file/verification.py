@@ -20,8 +20,8 @@ _AGAIN = 3600.0
 class Verifier:
     """The verifying command ``text`` for the file ``path``, and the content that it has rejected last.
 
-    It is the validator of its file, too: what was rejected is not put in place again at each retry, which could
-    disturb a service each time.
+    It is the validator of its file, too: so a retry does not put rejected content in place again, which could disturb the
+    service each time.
     """
 
     def __init__(self, path: str, text: str, validator: Validator | None) -> None:

@@ -270,7 +270,7 @@ def test_a_host_is_admitted_once_held_and_freed(fleet, place):
     file = place / "web7.creds"
     for nowhere in (place, place / "missing/web7.creds"):
         done = fleet("admit", "web7", "--channel", "web", "-o", str(nowhere))
-        assert f"nobody is admitted: the credentials could not be written to {nowhere}\n" in done.err
+        assert f"the host is not admitted: its credentials could not be written to {nowhere}\n" in done.err
     done = fleet("admit", "web7", "--channel", "web", "--group", "canary", "-o", str(file))
     assert done.out == f"admitted web7; its credentials are in {file}\n"
     assert file.stat().st_mode & 0o777 == 0o600

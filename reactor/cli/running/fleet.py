@@ -128,7 +128,7 @@ def admit_host(
     """Admit a host by hand, with credentials for ``life`` seconds."""
     path = os.path.abspath(output)
     if os.path.isdir(path) or not os.access(os.path.dirname(path), os.W_OK):
-        words = f"nobody is admitted: the credentials could not be written to {path}"
+        words = f"the host is not admitted: its credentials could not be written to {path}"
         hint = "name a file in a directory that is there, and that you may write to"
         fail_for(KeyringError(words, hint))
     try:
