@@ -21,11 +21,10 @@ from reactor.hostfs import (
     require_support,
     resource_error,
     set_extended,
-    write_file,
 )
 from reactor.resources.file import acl, capabilities
 from reactor.resources.file.observer import Observer
-from reactor.resources.file.planner import rewrite
+from reactor.resources.file.planner import rewrite, writes
 from reactor.resources.file.state import FileState
 
 Values = dict[str, bytes | None]
@@ -97,7 +96,7 @@ class ExtendedReconciler:
     def plan(self, state: FileState) -> Plan:
         """The plan by the decision table of files, and for the extended attributes. Raises ResourceError."""
         desired, plan = self._observer.desired, self._observer.plan(state)
-        if not (state.changes or plan) or any(_writes(action) for action in plan):
+        if not (state.changes or plan) or any(writes(action) for action in plan):
             return plan
         if desired.content is not None and any(each.attribute == "capabilities" for each in state.changes):
             # The file may be another one by now, which its directory's owner has put there.
@@ -122,10 +121,6 @@ class ExtendedReconciler:
         if desired.content is None and self._wanted.capabilities:
             with Parent(desired.path) as (directory, base):
                 refuse_exposed(desired.path, directory, base)
-
-
-def _writes(action: Action) -> bool:
-    return getattr(action.run, "func", None) is write_file
 
 
 def accounts_in(texts: Sequence[str]) -> Iterator[str]:

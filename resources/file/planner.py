@@ -170,6 +170,11 @@ def _writing(desired: Desired, content: Content, state: FileState) -> Callable[[
     return partial(write_file, desired.path, content, state.wanted, validator, extended, short=state.short)
 
 
+def writes(action: Action) -> bool:
+    """Whether ``action`` writes the content of the file."""
+    return getattr(action.run, "func", None) is write_file
+
+
 async def _diff_of_stored(
     desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]
 ) -> Diff:

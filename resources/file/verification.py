@@ -8,7 +8,8 @@ from functools import partial
 import trio
 
 from reactor import Action, Plan, ResourceError, in_thread
-from reactor.hostfs import checksum_of, held, is_held, put_back, resource_error, write_file
+from reactor.hostfs import checksum_of, held, is_held, put_back, resource_error
+from reactor.resources.file.planner import writes
 from reactor.resources.file.reconciler import Reconciler
 from reactor.resources.file.state import FileState
 from reactor.resources.file.validator import Validator, refusal_of, require_startable
@@ -111,7 +112,10 @@ class VerifiedReconciler:
         self._itself.expect_file()
 
     def plan(self, state: FileState) -> Plan:
-        """What was interrupted is put back first. Raises ResourceError."""
+        """The plan of ``itself``, with verified writes; after an interruption, only to put the former file back.
+
+        Raises ResourceError.
+        """
         if state.is_unverified:
             words = "the former file, because the last change was interrupted before it was verified"
             return (
@@ -126,7 +130,7 @@ class VerifiedReconciler:
         return tuple(map(self._verified, self._itself.plan(state._replace(short=None))))
 
     def _verified(self, action: Action) -> Action:
-        if getattr(action.run, "func", None) is write_file:
+        if writes(action):
             action.run = partial(self._verifier.store, action.run)
         return action
 

@@ -31,7 +31,7 @@ Action = Literal["list", "diff", "restore"]
 
 
 class Since(NamedTuple):
-    """Which files: those that were replaced or removed since ``time``, in seconds since 1970, or only the one at ``path``."""
+    """The files that were replaced or removed since ``time``, in seconds since 1970; with a ``path``, only that one."""
 
     store: Store
     directory: str
